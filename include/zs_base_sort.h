@@ -52,6 +52,8 @@ typedef enum ZsSortKeyFault
 extern List *zsbase_sort_key_parse(const char *value);
 extern int	zsbase_sort_key_find(Datum options, Datum **elems, int *nelems, char **value);
 extern ZsSortKeyFault zsbase_sort_key_fault(Form_pg_attribute att);
+extern void zsbase_sort_key_report(ZsSortKeyFault fault, const char *name, Oid type);
 extern int	zsbase_sort_key(Relation rel, bool with_index, ZsSortKey *keys);
+extern int	zsbase_sort_key_of(Relation rel, const char *value, ZsSortKey *keys);
 
 #endif							/* ZS_BASE_SORT_H */

@@ -36,7 +36,8 @@ BEGIN
     BEGIN
         EXECUTE format('SELECT count(*) FROM other_%s(%s)', p.proname,
                        CASE WHEN p.pronargs > 0 THEN quote_literal('inspect_version_t') ||
-                       CASE WHEN p.pronargs > 1 THEN ', false' ELSE '' END ELSE '' END);
+                       CASE WHEN p.pronargs > 1 THEN CASE p.proargtypes[1] WHEN 'bool'::regtype THEN ', false'
+                                               ELSE ', NULL' END ELSE '' END ELSE '' END);
         hint := 'works';
     EXCEPTION WHEN object_not_in_prerequisite_state THEN
         GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;

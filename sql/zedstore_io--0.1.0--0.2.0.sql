@@ -12,16 +12,17 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 1;
 COMMENT ON FUNCTION zs_version()
 IS 'versions of the loaded library, of the extension in this database, and of the format that tables are written in';
 
-CREATE FUNCTION zs_sortedness(relid regclass,
+CREATE FUNCTION zs_sortedness(relid regclass, sort_key text DEFAULT NULL,
 	OUT attno int4, OUT attname text, OUT key_position int4, OUT segments int8,
 	OUT segment_depth float8, OUT max_segment_depth int8, OUT vectors int8,
-	OUT vector_depth float8, OUT max_vector_depth int8)
+	OUT vector_depth float8, OUT max_vector_depth int8,
+	OUT row_bytes float8, OUT sorted_row_bytes float8, OUT sorted_vector_depth float8)
 RETURNS SETOF record
-AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
-COMMENT ON FUNCTION zs_sortedness(regclass)
-IS 'how far the rows of a zedstore table lie in the order of its columns';
-REVOKE ALL ON FUNCTION zs_sortedness(regclass) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION zs_sortedness(regclass) TO pg_monitor;
+AS 'MODULE_PATHNAME' LANGUAGE C CALLED ON NULL INPUT;
+COMMENT ON FUNCTION zs_sortedness(regclass, text)
+IS 'how far the rows of a zedstore table lie in the order of its columns, and what sorting them would change';
+REVOKE ALL ON FUNCTION zs_sortedness(regclass, text) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_sortedness(regclass, text) TO pg_monitor;
 
 CREATE FUNCTION zs_overlap(relid regclass, OUT attname text, OUT overlap float8)
 RETURNS SETOF record

@@ -187,6 +187,41 @@ zsbase_sort_key_fault(Form_pg_attribute att)
 	return ZS_KEY_FAULT_NONE;
 }
 
+/*
+ * Raises the error of a key's column that is not fit for one; none: nothing.  type: of the column,
+ * if there is one.
+ */
+void
+zsbase_sort_key_report(ZsSortKeyFault fault, const char *name, Oid type)
+{
+	switch (fault)
+	{
+		case ZS_KEY_FAULT_NONE:
+			break;
+		case ZS_KEY_FAULT_MISSING:
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_COLUMN),
+					 errmsg("column \"%s\" named in option \"%s\" does not exist", name,
+							ZS_SORT_KEY_OPTION)));
+			break;
+		case ZS_KEY_FAULT_NOT_STORED:
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("cannot sort by virtual generated column \"%s\"", name),
+					 errhint("Name columns in option \"%s\" that the table stores.",
+							 ZS_SORT_KEY_OPTION)));
+			break;
+		case ZS_KEY_FAULT_NO_ORDER:
+			ereport(ERROR,
+					(errcode(ERRCODE_UNDEFINED_FUNCTION),
+					 errmsg("could not identify an ordering operator for type %s",
+							format_type_be(type)),
+					 errdetail("Column \"%s\" is named in option \"%s\".", name,
+							   ZS_SORT_KEY_OPTION)));
+			break;
+	}
+}
+
 /* ---- the key of a table ----------------------------------------------------- */
 
 static void
@@ -239,6 +274,38 @@ key_of_index(Relation rel, ZsSortKey *keys)
 }
 
 /*
+ * The value as keys of a table with these columns; how many there are.  *fault: what the first
+ * column that is not fit for a key has, which *name and *type tell.
+ */
+static int
+resolve_key(TupleDesc desc, const char *value, ZsSortKey *keys, ZsSortKeyFault *fault,
+			const char **name, Oid *type)
+{
+	int			nkeys = 0;
+	ListCell   *lc;
+
+	*fault = ZS_KEY_FAULT_NONE;
+	foreach(lc, zsbase_sort_key_parse(value))
+	{
+		ZsSortKeyName *key = lfirst(lc);
+		int			i = 0;
+
+		while (i < desc->natts && (TupleDescAttr(desc, i)->attisdropped ||
+								   strcmp(NameStr(TupleDescAttr(desc, i)->attname),
+										  key->name) != 0))
+			i++;
+		*name = key->name;
+		*type = i == desc->natts ? InvalidOid : TupleDescAttr(desc, i)->atttypid;
+		*fault = i == desc->natts ? ZS_KEY_FAULT_MISSING :
+			zsbase_sort_key_fault(TupleDescAttr(desc, i));
+		if (*fault != ZS_KEY_FAULT_NONE)
+			return 0;
+		set_key(&keys[nkeys++], TupleDescAttr(desc, i), key->descending, key->nulls_first);
+	}
+	return nkeys;
+}
+
+/*
  * What the table's rows are to be sorted by: keys has room for INDEX_MAX_KEYS; returns how many
  * there are, 0 for no order.  with_index: else by the index that CLUSTER marked.  Reads the
  * catalog.
@@ -250,26 +317,32 @@ zsbase_sort_key(Relation rel, bool with_index, ZsSortKey *keys)
 	Datum	   *elems;
 	int			nelems;
 	char	   *value;
-	int			nkeys = 0;
-	ListCell   *lc;
+	int			nkeys;
+	ZsSortKeyFault fault;
+	const char *name;
+	Oid			type;
 
 	Assert(zsbase_is_zedstore(rel) && keys != NULL);
 	if (zsbase_sort_key_find(zsbase_options_fetch(RelationGetRelid(rel)), &elems, &nelems,
 							 &value) < 0)
 		return with_index ? key_of_index(rel, keys) : 0;
-	foreach(lc, zsbase_sort_key_parse(value))
-	{
-		ZsSortKeyName *name = lfirst(lc);
-		int			i = 0;
+	nkeys = resolve_key(desc, value, keys, &fault, &name, &type);
+	/* somebody wrote it into the catalog by hand */
+	return fault == ZS_KEY_FAULT_NONE ? nkeys : 0;
+}
 
-		while (i < desc->natts && (TupleDescAttr(desc, i)->attisdropped ||
-								   strcmp(NameStr(TupleDescAttr(desc, i)->attname),
-										  name->name) != 0))
-			i++;
-		/* somebody wrote it into the catalog by hand */
-		if (i == desc->natts || zsbase_sort_key_fault(TupleDescAttr(desc, i)) != ZS_KEY_FAULT_NONE)
-			return 0;
-		set_key(&keys[nkeys++], TupleDescAttr(desc, i), name->descending, name->nulls_first);
-	}
+/*
+ * The same for a value of the option that the table does not have.  Errors: it is no sort key, or
+ * does not fit the table.
+ */
+int
+zsbase_sort_key_of(Relation rel, const char *value, ZsSortKey *keys)
+{
+	ZsSortKeyFault fault;
+	const char *name;
+	Oid			type;
+	int			nkeys = resolve_key(RelationGetDescr(rel), value, keys, &fault, &name, &type);
+
+	zsbase_sort_key_report(fault, name, type);
 	return nkeys;
 }

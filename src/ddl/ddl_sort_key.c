@@ -72,37 +72,6 @@ replace_value(Datum *elems, int nelems, int place, const char *value)
 }
 
 static void
-report_fault(ZsSortKeyFault fault, const ZsSortKeyName *key, Oid type)
-{
-	switch (fault)
-	{
-		case ZS_KEY_FAULT_NONE:
-			break;
-		case ZS_KEY_FAULT_MISSING:
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_COLUMN),
-					 errmsg("column \"%s\" named in option \"%s\" does not exist", key->name,
-							ZS_SORT_KEY_OPTION)));
-			break;
-		case ZS_KEY_FAULT_NOT_STORED:
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("cannot sort by virtual generated column \"%s\"", key->name),
-					 errhint("Name columns in option \"%s\" that the table stores.",
-							 ZS_SORT_KEY_OPTION)));
-			break;
-		case ZS_KEY_FAULT_NO_ORDER:
-			ereport(ERROR,
-					(errcode(ERRCODE_UNDEFINED_FUNCTION),
-					 errmsg("could not identify an ordering operator for type %s",
-							format_type_be(type)),
-					 errdetail("Column \"%s\" is named in option \"%s\".", key->name,
-							   ZS_SORT_KEY_OPTION)));
-			break;
-	}
-}
-
-static void
 say_dropped(Oid relid)
 {
 	ereport(NOTICE,
@@ -148,7 +117,7 @@ check_key(Oid relid, Datum options, Datum before)
 		if (fault == ZS_KEY_FAULT_NONE)
 			continue;
 		if (is_new)
-			report_fault(fault, key, type);
+			zsbase_sort_key_report(fault, key->name, type);
 		say_dropped(relid);
 		return replace_value(elems, nelems, place, NULL);
 	}

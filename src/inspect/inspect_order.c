@@ -6,7 +6,8 @@
  * Zone maps say between which bounds the values of a segment, and of a vector, lie.  How many of
  * them lie over a value is the depth there: 1 where rows are in order, all of them where values
  * come at random.  It is what a look-up by the column reads, and what a scan in its order has to
- * keep in hand.  It is taken in the middle of each range.
+ * keep in hand.  It is taken in the middle of each range.  What sorting by a key would make of it
+ * is estimated with a sample (vacuum_estimate.c).
  *
  * zs_overlap() is what a view over all tables can afford: one column, and of it the index pages of
  * its tree alone, which have the zone maps of segments.
@@ -34,26 +35,39 @@
 #include "zs_base_sort.h"
 #include "zs_depth.h"
 #include "zs_page.h"
+#include "zs_vacuum.h"
 
 PG_FUNCTION_INFO_V1(zs_sortedness);
 PG_FUNCTION_INFO_V1(zs_overlap);
 
-#define SORTEDNESS_COLUMNS	9
+#define SORTEDNESS_COLUMNS	12
 #define OVERLAP_COLUMNS		2
 
 /* Correlations that differ by less are the same: they come from samples. */
 #define CORRELATION_STEP	0.05
 
-/* The ranges of the column's segments, and unless vectors is NULL those of their vectors. */
+/* What is known of a column. */
+typedef struct ColumnOrder
+{
+	ZsZoneBounds segments;
+	ZsZoneBounds vectors;
+	uint64		nrows;			/* in segments */
+	uint64		nbytes;			/* of these segments */
+} ColumnOrder;
+
+/*
+ * The column's segments: their ranges and what they take; with_vectors: those of their vectors,
+ * too, for which heads are read.
+ */
 static void
-collect_bounds(Relation rel, AttrNumber attno, ZsZoneBounds *segments, ZsZoneBounds *vectors)
+look_at_column(Relation rel, AttrNumber attno, bool with_vectors, ColumnOrder *column)
 {
 	ZsSegmentItem *items = palloc_array(ZsSegmentItem, ZS_SEGMENT_INDEX_CAPACITY);
 	ZsAttrReader *reader = NULL;
 	zstid		end = zspage_next_row(rel);
 	zstid		row = 0;
 
-	if (vectors != NULL)
+	if (with_vectors)
 		reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0, NULL);
 	while (row < end)
 	{
@@ -66,16 +80,20 @@ collect_bounds(Relation rel, AttrNumber attno, ZsZoneBounds *segments, ZsZoneBou
 			int			vecno;
 
 			CHECK_FOR_INTERRUPTS();
+			column->nrows += item->nrows;
+			/* of one value there are no pages */
+			if (!zsattr_item_is_uniform(item))
+				column->nbytes += item->payload_size;
 			if ((item->flags & ZS_SEGF_ZONE_MAP) == 0)
 				continue;
-			zsscan_bounds_add(segments, item->zone_min, item->zone_max);
-			if (vectors == NULL)
+			zsscan_bounds_add(&column->segments, item->zone_min, item->zone_max);
+			if (reader == NULL)
 				continue;
 			info = zsattr_reader_info(reader, item->first_row, &vecno);
 			if (info != NULL)
-				zsscan_bounds_add_vectors(vectors, info);
+				zsscan_bounds_add_vectors(&column->vectors, info);
 			else if (zsattr_item_is_uniform(item))
-				zsscan_bounds_add(vectors, item->zone_min, item->zone_max);
+				zsscan_bounds_add(&column->vectors, item->zone_min, item->zone_max);
 		}
 	}
 	if (reader != NULL)
@@ -95,52 +113,84 @@ place_in_key(const ZsSortKey *keys, int nkeys, AttrNumber attno)
 	return 0;
 }
 
-/* zs_sortedness(regclass): see docs/inspection.md. */
+/* Adds the depth of ranges to a row of the result: how many there are, on average, at most. */
+static void
+put_depth(ZsZoneBounds *bounds, Datum *values, bool *nulls)
+{
+	Size		most;
+
+	Assert(bounds->n <= bounds->max);
+	values[0] = Int64GetDatum((int64) bounds->n);
+	values[1] = Float8GetDatum(zsscan_bounds_depth(bounds, &most));
+	values[2] = Int64GetDatum((int64) most);
+	nulls[1] = nulls[2] = bounds->n == 0;
+}
+
+/* Returns a column's row.  estimate: what sorting would make of it; NULL: not known. */
+static void
+put_column(ReturnSetInfo *rsinfo, Relation rel, AttrNumber attno, int place,
+		   const ZsSortEstimate *estimate)
+{
+	ColumnOrder column = {0};
+	Datum		values[SORTEDNESS_COLUMNS] = {0};
+	bool		nulls[SORTEDNESS_COLUMNS] = {0};
+
+	look_at_column(rel, attno, true, &column);
+	Assert(estimate == NULL || estimate->row_bytes >= 0);
+	values[0] = Int32GetDatum(attno);
+	values[1] = zsinspect_attname(rel, attno, &nulls[1]);
+	values[2] = Int32GetDatum(place);
+	nulls[2] = place == 0;
+	put_depth(&column.segments, &values[3], &nulls[3]);
+	put_depth(&column.vectors, &values[6], &nulls[6]);
+	nulls[9] = column.nrows == 0;
+	nulls[10] = column.nrows == 0 || estimate == NULL;
+	nulls[11] = column.vectors.n == 0 || estimate == NULL;
+	if (!nulls[9])
+		values[9] = Float8GetDatum((double) column.nbytes / column.nrows);
+	if (!nulls[10])
+		values[10] = Float8GetDatum(estimate->row_bytes);
+	if (!nulls[11])
+		values[11] = Float8GetDatum(Min(estimate->vector_depth, (double) column.vectors.n));
+	zsinspect_put(rsinfo, values, nulls);
+}
+
+/* zs_sortedness(regclass, text): see docs/inspection.md. */
 Datum
 zs_sortedness(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Relation	rel = zsinspect_open(PG_GETARG_OID(0), AccessShareLock);
+	Relation	rel;
 	ZsSortKey	keys[INDEX_MAX_KEYS];
-	int			nkeys = zsbase_sort_key(rel, true, keys);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore column order",
-												  ALLOCSET_DEFAULT_SIZES);
+	int			nkeys;
+	ZsSortEstimate *estimates = NULL;
+	MemoryContext context;
 
+	Assert(PG_NARGS() >= 1);
 	zsbase_srf_init(fcinfo, SORTEDNESS_COLUMNS);
+	if (PG_ARGISNULL(0))
+		return (Datum) 0;
+	rel = zsinspect_open(PG_GETARG_OID(0), AccessShareLock);
+	nkeys = PG_NARGS() > 1 && !PG_ARGISNULL(1) ?
+		zsbase_sort_key_of(rel, text_to_cstring(PG_GETARG_TEXT_PP(1)), keys) :
+		zsbase_sort_key(rel, true, keys);
+	if (nkeys > 0)
+	{
+		estimates = palloc0_array(ZsSortEstimate, RelationGetNumberOfAttributes(rel));
+		if (!zsvacuum_estimate_sort(rel, keys, nkeys, estimates))
+			estimates = NULL;
+	}
+	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore column order",
+									ALLOCSET_DEFAULT_SIZES);
 	for (AttrNumber attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)
 	{
-		ZsZoneBounds segments = {0};
-		ZsZoneBounds vectors = {0};
-		Datum		values[SORTEDNESS_COLUMNS];
-		bool		nulls[SORTEDNESS_COLUMNS] = {0};
-		int			place = place_in_key(keys, nkeys, attno);
-		int			n = 0;
-		Size		most;
 		MemoryContext old;
 
 		if (zsattr_form(RelationGetDescr(rel), attno)->attisdropped)
 			continue;
 		old = MemoryContextSwitchTo(context);
-		collect_bounds(rel, attno, &segments, &vectors);
-		values[n++] = Int32GetDatum(attno);
-		values[n] = zsinspect_attname(rel, attno, &nulls[n]);
-		n++;
-		nulls[n] = place == 0;
-		values[n++] = Int32GetDatum(place);
-		values[n++] = Int64GetDatum((int64) segments.n);
-		values[n] = Float8GetDatum(zsscan_bounds_depth(&segments, &most));
-		nulls[n] = segments.n == 0;
-		n++;
-		nulls[n] = segments.n == 0;
-		values[n++] = Int64GetDatum((int64) most);
-		values[n++] = Int64GetDatum((int64) vectors.n);
-		values[n] = Float8GetDatum(zsscan_bounds_depth(&vectors, &most));
-		nulls[n] = vectors.n == 0;
-		n++;
-		nulls[n] = vectors.n == 0;
-		values[n++] = Int64GetDatum((int64) most);
-		Assert(n == lengthof(values));
-		zsinspect_put(rsinfo, values, nulls);
+		put_column(rsinfo, rel, attno, place_in_key(keys, nkeys, attno),
+				   estimates == NULL ? NULL : &estimates[attno - 1]);
 		MemoryContextSwitchTo(old);
 		MemoryContextReset(context);
 	}
@@ -229,15 +279,15 @@ zs_overlap(PG_FUNCTION_ARGS)
 	zsbase_srf_init(fcinfo, OVERLAP_COLUMNS);
 	if (attno != InvalidAttrNumber)
 	{
-		ZsZoneBounds segments = {0};
+		ColumnOrder column = {0};
 		Datum		values[OVERLAP_COLUMNS];
 		bool		nulls[OVERLAP_COLUMNS] = {0};
 		Size		most;
 
-		collect_bounds(rel, attno, &segments, NULL);
+		look_at_column(rel, attno, false, &column);
 		values[0] = zsinspect_attname(rel, attno, &nulls[0]);
-		values[1] = Float8GetDatum(zsscan_bounds_depth(&segments, &most));
-		nulls[1] = segments.n == 0;
+		values[1] = Float8GetDatum(zsscan_bounds_depth(&column.segments, &most));
+		nulls[1] = column.segments.n == 0;
 		zsinspect_put(rsinfo, values, nulls);
 	}
 	relation_close(rel, AccessShareLock);

@@ -266,6 +266,16 @@ add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 	}
 }
 
+/* Appends a row.  isext: the value is the address of a pointer to the overflow page where it is. */
+void
+zsvacuum_builder_add(ZsColumnBuilder *builder, Datum value, bool isnull, bool isext)
+{
+	if (isext && !isnull)
+		add_pointer(builder, (const ZsOverflowPointer *) DatumGetPointer(value));
+	else
+		add_value(builder, value, isnull);
+}
+
 /* ---- values from segments -------------------------------------------------------- */
 
 /*

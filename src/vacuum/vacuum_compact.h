@@ -162,6 +162,7 @@ typedef struct ZsColumnBuilder
 extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first,
 												ZsAttrReader *reader);
 extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
+extern void zsvacuum_builder_add(ZsColumnBuilder *builder, Datum value, bool isnull, bool isext);
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);
 extern void zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite);
