@@ -34,6 +34,14 @@ struct ExplainState;
 
 typedef struct ZsRowFilter ZsRowFilter;
 
+/* As what a filter knows values. */
+typedef enum ZsRowFilterForm
+{
+	ZS_ROW_FILTER_INT,			/* integers, dates, times, enums, as vectors have them */
+	ZS_ROW_FILTER_HASH,			/* hashes of the bytes of strings and the like; has no excludes */
+	ZS_ROW_FILTER_IMAGE			/* their images in zone maps; has no test */
+} ZsRowFilterForm;
+
 /*
  * In dynamic shared memory of a parallel scan: where its processes may leave for each other what
  * their filters know.
@@ -44,9 +52,10 @@ typedef struct ZsRowFilterShared
 	pg_atomic_uint32 unusable;	/* some process leaves nothing */
 	int			source_node;	/* as the filter says */
 	AttrNumber	source_attno;
+	ZsRowFilterForm form;
 } ZsRowFilterShared;
 
-/* Values are those of columns of integers, dates and times, as vectors have them. */
+/* Values are numbers as the filter's form says (zsnode_row_filter_number()). */
 typedef struct ZsRowFilterMethods
 {
 	/*
@@ -76,6 +85,8 @@ struct ZsRowFilter
 {
 	const ZsRowFilterMethods *methods;
 	AttrNumber	attno;			/* of the scan's table; NULLs are never wanted */
+	ZsRowFilterForm form;
+	bool		strips_blanks;	/* HASH: those at the ends of strings do not count */
 	bool		shares;			/* has the scan to see to shared memory for it? */
 	int			source_node;	/* if so: what it knows comes from rows of this plan node */
 	AttrNumber	source_attno;	/* and this column of them */
@@ -85,7 +96,17 @@ struct ZsRowFilter
 	uint32		npaused;		/* batches for which it is not to be tried */
 	uint64		rows_in;
 	uint64		rows_out;
+
+	/* ... and of HASH, what was found out of the entries of a dictionary */
+	uint64		dict_serial;	/* 0: none */
+	uint32		dict_max;		/* that there is memory for */
+	uint8	   *dict_wanted;
 };
+
+/* ---- node_row_filter.c ---- */
+
+extern int64 zsnode_row_filter_number(ZsRowFilterForm form, bool strips_blanks, Datum value,
+									  int16 typlen);
 
 /* ---- a scan's side (node_scan_exec.c) ---- */
 

@@ -4,6 +4,10 @@
 \i :include
 create schema vector_join;
 set search_path = vector_join, public;
+\set include :abs_srcdir '/sql/include/join_differs.sql'
+\set ECHO none
+\i :include
+\set ECHO all
 set max_parallel_workers_per_gather = 0;
 set zedstore.min_segment_rows = 1024;
 set client_min_messages = warning;
@@ -11,56 +15,6 @@ set enable_nestloop = off;
 set enable_mergejoin = off;
 set join_collapse_limit = 1;
 set from_collapse_limit = 1;
-
--- Compares heap with zedstore, without filters, with them, verified, and row by row.  "f" in
--- front: some scan has a filter,
--- "F": one that removed rows.  _@ stands for _h and _z.
-create function differs(query text) returns text language plpgsql as $$
-declare
-	sql text := 'select count(*) || '' '' || coalesce(md5(array_to_string(array_agg(q::text
-		order by q::text), ''|'')), '''') from (' || query || ') q';
-	mode text;
-	expected text;
-	got text;
-	line text;
-	filtered text := '-';
-begin
-	begin
-		execute replace(sql, '_@', '_h') into expected;
-	exception when others then
-		expected := sqlstate || ' ' || replace(sqlerrm, '_h', '_@');
-	end;
-	foreach mode in array array['off', 'force', 'verify', 'rows'] loop
-		perform set_config('zedstore.enable_join_filters', case mode when 'off'
-			then 'off' else 'on' end, true);
-		perform set_config('zedstore.debug_vector', replace(mode, 'off', 'force'), true);
-		begin
-			execute replace(sql, '_@', '_z') into got;
-			if mode in ('off', 'force') then
-				for line in execute 'explain (analyze, costs off, timing off, summary off,
-					buffers off) ' || replace(query, '_@', '_z') loop
-					if line like '%Rows Removed by Join Filter Keys%' then
-						filtered := 'F';
-					elsif line like '%Join Filter Keys%' and filtered = '-' then
-						filtered := 'f';
-					end if;
-				end loop;
-			end if;
-		exception when others then
-			got := sqlstate || ' ' || replace(sqlerrm, '_z', '_@');
-		end;
-		if mode = 'off' and filtered <> '-' then
-			got := 'a filter though there should be none';
-		end if;
-		perform set_config('zedstore.enable_join_filters', 'on', true);
-		perform set_config('zedstore.debug_vector', 'off', true);
-		if got is distinct from expected then
-			return format('DIFFERENT (%s): %s instead of %s', mode, got, expected);
-		end if;
-	end loop;
-	return filtered || ' ' || case when expected ~ '^\d+ (\w{32})?$'
-		then split_part(expected, ' ', 1) else expected end;
-end $$;
 
 -- EXPLAIN ANALYZE without what versions of the server show differently
 create function ran(query text) returns setof text language plpgsql as $$

@@ -36,7 +36,7 @@ filter_is_ready(ZsRowFilter *base)
 	return zsjoin_keys_is_complete(filter->keys);
 }
 
-/* Can no integer in [min, max] be a key? */
+/* Can no number in [min, max] be a key? */
 static bool
 filter_excludes(const ZsRowFilter *base, int64 min, int64 max)
 {
@@ -72,9 +72,13 @@ static const ZsRowFilterMethods filter_methods = {
 	.reset_shared = filter_reset_shared,
 };
 
-/* A filter of the join on column attno of a scan, all else of it zeros; in the query's memory. */
+/*
+ * A filter of the join on column attno of a scan, which knows values in that form; all else of it
+ * zeros; in the query's memory.
+ */
 ZsJoinFilter *
-zsjoin_filter_create(HashJoinState *join, AttrNumber attno)
+zsjoin_filter_create(HashJoinState *join, AttrNumber attno, ZsRowFilterForm form,
+					 bool strips_blanks)
 {
 	ZsJoinFilter *filter = MemoryContextAllocZero(join->js.ps.state->es_query_cxt,
 												  sizeof(ZsJoinFilter));
@@ -82,6 +86,8 @@ zsjoin_filter_create(HashJoinState *join, AttrNumber attno)
 	Assert(attno > 0);
 	filter->base.methods = &filter_methods;
 	filter->base.attno = attno;
+	filter->base.form = form;
+	filter->base.strips_blanks = strips_blanks;
 	filter->join = join;
 	return filter;
 }

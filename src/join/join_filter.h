@@ -33,6 +33,7 @@ typedef struct ZsJoinFilter
 } ZsJoinFilter;
 
 /* ---- join_filter.c ---- */
-extern ZsJoinFilter *zsjoin_filter_create(HashJoinState *join, AttrNumber attno);
+extern ZsJoinFilter *zsjoin_filter_create(HashJoinState *join, AttrNumber attno,
+										  ZsRowFilterForm form, bool strips_blanks);
 
 #endif							/* JOIN_FILTER_H */

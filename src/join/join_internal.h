@@ -18,6 +18,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
+#include "zs_node_filter.h"
+
 /* What there is to know of a pair of relations that are being joined. */
 typedef struct ZsJoinPair
 {
@@ -81,9 +83,17 @@ extern void zsjoin_tap_connect_part(PlanState *node);
 
 /* ---- join_rules.c ---- */
 
+/* How a scan is told the keys of a clause of a hash join. */
+typedef struct ZsJoinKeyForm
+{
+	ZsRowFilterForm form;		/* INT, or HASH */
+	bool		strips_blanks;	/* char(n): those at the ends do not count */
+	bool		has_images;		/* HASH: equal keys have one image in zone maps */
+} ZsJoinKeyForm;
+
 extern bool zsjoin_drops_lonely_rows(JoinType type);
 extern bool zsjoin_goes_by_outer_rows(JoinType type);
-extern bool zsjoin_is_equality(Oid funcid);
+extern bool zsjoin_key_form(const Node *clause, ZsJoinKeyForm *form);
 extern List *zsjoin_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
 								const RelOptInfo *inner, JoinType jointype,
 								List *restrictlist);

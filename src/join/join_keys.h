@@ -20,7 +20,10 @@
 
 /* ---- join_keys.c ---- */
 
-/* The integers that a column of a hash join's inner side has. */
+/*
+ * The values that a column of a hash join's inner side has, as numbers by which a row filter knows
+ * them (zs_node_filter.h).
+ */
 typedef struct ZsJoinKeys ZsJoinKeys;
 
 extern ZsJoinKeys *zsjoin_keys_create(MemoryContext parent);

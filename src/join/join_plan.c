@@ -44,6 +44,7 @@
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/pg_locale.h"
 #include "utils/selfuncs.h"
 
 #include "join_internal.h"
@@ -61,7 +62,7 @@
 typedef struct JoinKeys
 {
 	List	   *hashclauses;	/* RestrictInfo, all that hash */
-	List	   *columns;		/* Var of the outer side, of those whose keys are integers */
+	List	   *columns;		/* Var of the outer side, of those whose keys it can use */
 	List	   *inner_columns;	/* what it is compared with */
 	List	   *clauses;		/* of these */
 	double	   *shares;			/* of the outer rows that have a partner by each of them */
@@ -107,12 +108,13 @@ find_keys(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo 
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		Node	   *outer_key;
 		Node	   *inner_key;
+		ZsJoinKeyForm form;
 
 		outer_key = rinfo->outer_is_left ? get_leftop(rinfo->clause) : get_rightop(rinfo->clause);
 		inner_key = rinfo->outer_is_left ? get_rightop(rinfo->clause) : get_leftop(rinfo->clause);
 		if (column_of(outer_key) == NULL || column_of(inner_key) == NULL ||
 			zscost_find(find_base_rel(root, column_of(outer_key)->varno)) == NULL ||
-			!zsjoin_is_equality(get_opcode(castNode(OpExpr, rinfo->clause)->opno)))
+			!zsjoin_key_form((Node *) rinfo->clause, &form))
 			continue;
 		keys->columns = lappend(keys->columns, column_of(outer_key));
 		keys->inner_columns = lappend(keys->inner_columns, column_of(inner_key));
@@ -138,6 +140,9 @@ find_order(PlannerInfo *root, Var *column, ZsColumnOrder *result)
 	result->fill = 1;
 	/* a clause that may raise an error has to meet all rows first */
 	if (!zs_enable_zone_maps || restrictions_may_raise(rel))
+		return;
+	/* zone maps have strings in the order of their bytes */
+	if (OidIsValid(column->varcollid) && !zs_collation_is_c(column->varcollid))
 		return;
 	examine_variable(root, (Node *) column, 0, &vardata);
 	ndistinct = get_variable_numdistinct(&vardata, &is_default);

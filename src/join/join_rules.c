@@ -27,12 +27,9 @@
 #include "join_internal.h"
 #include "zs_clause.h"
 
-/*
- * Is the function equality of numbers that hash joins and our vectors have as integers, by their
- * values?
- */
-bool
-zsjoin_is_equality(Oid funcid)
+/* Does the function compare numbers that hash joins and our vectors have as integers? */
+static bool
+compares_integers(Oid funcid)
 {
 	switch (funcid)
 	{
@@ -49,6 +46,40 @@ zsjoin_is_equality(Oid funcid)
 		case F_TIME_EQ:
 		case F_TIMESTAMP_EQ:
 		case F_TIMESTAMPTZ_EQ:
+		case F_ENUM_EQ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Is the clause an equality of values that are equal if they are the same integers or bytes?  Then
+ * how a scan is told.  Reads system catalogs.
+ */
+bool
+zsjoin_key_form(const Node *clause, ZsJoinKeyForm *form)
+{
+	const OpExpr *op = (const OpExpr *) clause;
+	Oid			funcid;
+
+	if (!IsA(clause, OpExpr))
+		return false;
+	funcid = get_opcode(op->opno);
+	*form = (ZsJoinKeyForm) {.form = ZS_ROW_FILTER_INT};
+	if (compares_integers(funcid))
+		return true;
+	form->form = ZS_ROW_FILTER_HASH;
+	form->strips_blanks = funcid == F_BPCHAREQ;
+	form->has_images = !form->strips_blanks;
+	switch (funcid)
+	{
+		case F_TEXTEQ:
+		case F_BPCHAREQ:
+		case F_NAMEEQ:
+			return OidIsValid(op->inputcollid) && get_collation_isdeterministic(op->inputcollid);
+		case F_BYTEAEQ:
+		case F_UUID_EQ:
 			return true;
 		default:
 			return false;

@@ -21,8 +21,9 @@
  * Which joins.
  *
  *	1. Those that drop rows of the outer side which have no partner: all but LEFT, ANTI and FULL.
- *	2. The key is a column of the scan, and both sides are integers, dates or times, compared by
- *	   their values.
+ *	2. The key is a column of the scan, and both sides are integers, dates, times or enums, which
+ *	   are compared by their values, or strings of a deterministic collation, uuids and the like,
+ *	   compared by their bytes.  Of these the hashes are noted, and for zone maps the images.
  *	3. Of a parallel hash each process sees some of the rows, and leaves their keys in shared
  *	   memory of the scan for the others, so the scan has to be a parallel one.
  *
@@ -75,6 +76,8 @@ typedef struct TapKey
 {
 	AttrNumber	attno;			/* in the rows */
 	int16		typlen;
+	ZsRowFilterForm form;
+	bool		strips_blanks;
 	bool		parallel;		/* other processes have others of the keys */
 	ZsJoinKeys *keys;
 } TapKey;
@@ -145,7 +148,8 @@ tap_row(PlanState *node)
 		}
 		value = slot_getattr(slot, key->attno, &isnull);
 		if (!isnull)
-			zsjoin_keys_add(key->keys, zsattr_value_to_int(value, key->typlen));
+			zsjoin_keys_add(key->keys, zsnode_row_filter_number(key->form, key->strips_blanks,
+																value, key->typlen));
 	}
 	tap->complete = at_end;
 	return slot;
@@ -200,9 +204,10 @@ need_tap(PlanState *node)
 	return tap;
 }
 
-/* The tap's set of keys of a column of its rows, an integer.  *made: there was none. */
+/* The tap's set of keys of a column of its rows, in the filter's form.  *made: there was none. */
 static ZsJoinKeys *
-need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, bool parallel, bool *made)
+need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, const ZsRowFilter *filter,
+		  bool parallel, bool *made)
 {
 	MemoryContext context = tap->node->state->es_query_cxt;
 	TapKey	   *key;
@@ -210,7 +215,9 @@ need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, bool parallel, bool *m
 	*made = false;
 	for (int i = 0; i < tap->nkeys; i++)
 	{
-		if (tap->keys[i].attno == attno && tap->keys[i].parallel == parallel)
+		if (tap->keys[i].attno == attno && tap->keys[i].parallel == parallel &&
+			tap->keys[i].form == filter->form &&
+			tap->keys[i].strips_blanks == filter->strips_blanks)
 			return tap->keys[i].keys;
 	}
 	*made = true;
@@ -224,6 +231,8 @@ need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, bool parallel, bool *m
 	key = &tap->keys[tap->nkeys++];
 	key->attno = attno;
 	key->typlen = typlen;
+	key->form = filter->form;
+	key->strips_blanks = filter->strips_blanks;
 	key->parallel = parallel;
 	key->keys = zsjoin_keys_create(context);
 	return key->keys;
@@ -342,12 +351,28 @@ outer_column(Node *expr)
 	return var != NULL && var->varno == OUTER_VAR ? var : NULL;
 }
 
+/* Has the expression of a scan's target list the values of a column that a filter can look at? */
+static AttrNumber
+filtered_column(const CustomScanState *scan, Node *expr, const ZsJoinKeyForm *form)
+{
+	TupleDesc	desc = RelationGetDescr(scan->ss.ss_currentRelation);
+	ZsDomain	domain;
+	ZsAttrKind	kind;
+	AttrNumber	attno = zsexpr_column_of(desc, ((Scan *) scan->ss.ps.plan)->scanrelid, expr,
+										 &domain);
+
+	if (attno <= 0 || form->form == ZS_ROW_FILTER_INT)
+		return domain == ZS_DOMAIN_INT ? attno : InvalidAttrNumber;
+	zsattr_kind(TupleDescAttr(desc, attno - 1), &kind);
+	return kind.kind == ZS_KIND_BYTES || kind.kind == ZS_KIND_FIXED ? attno : InvalidAttrNumber;
+}
+
 /*
  * The scan that column attno of the node's rows comes from, and its column there.  NULL if there is
  * none that may leave out rows.
  */
 static CustomScanState *
-find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
+find_scan(PlanState *node, AttrNumber attno, const ZsJoinKeyForm *form, AttrNumber *column)
 {
 	for (;;)
 	{
@@ -362,12 +387,8 @@ find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
 		expr = (Node *) list_nth_node(TargetEntry, plan->targetlist, attno - 1)->expr;
 		if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &zsnode_scan_methods)
 		{
-			CustomScanState *scan = (CustomScanState *) node;
-			ZsDomain	domain;
-
-			*column = zsexpr_column_of(RelationGetDescr(scan->ss.ss_currentRelation),
-									   ((Scan *) plan)->scanrelid, expr, &domain);
-			return *column > 0 && domain == ZS_DOMAIN_INT ? scan : NULL;
+			*column = filtered_column((CustomScanState *) node, expr, form);
+			return *column > 0 ? (CustomScanState *) node : NULL;
 		}
 		if (!IsA(node, HashJoinState))
 			return NULL;
@@ -415,41 +436,52 @@ find_tap_place(HashJoinState *join, AttrNumber *attno)
 	return node;
 }
 
+/* Gives the scan a filter on a column, by the keys of a column of place's rows. */
+static void
+connect_column(HashJoinState *state, CustomScanState *scan, AttrNumber attno, PlanState *place,
+			   AttrNumber inner_attno, int16 typlen, ZsRowFilterForm form, bool strips_blanks)
+{
+	bool		parallel = state->js.ps.plan->parallel_aware;
+	ZsJoinTap  *tap = need_tap(place);
+	ZsJoinFilter *filter = zsjoin_filter_create(state, attno, form, strips_blanks);
+	bool		made;
+
+	filter->tap = tap;
+	filter->is_in_place = tap_is_in_place;
+	filter->keys = need_keys(tap, inner_attno, typlen, &filter->base, parallel, &made);
+	filter->base.source_node = tap->node->plan->plan_node_id;
+	filter->base.source_attno = inner_attno;
+	filter->base.shares = made && parallel;
+	zsnode_scan_add_filter(scan, &filter->base);
+}
+
 /* Lets a scan know what the join's clause number i is looking for, if it is one that can use it. */
 static void
 connect_clause(HashJoinState *state, int i)
 {
 	HashJoin   *join = (HashJoin *) state->js.ps.plan;
 	Hash	   *hash = (Hash *) innerPlan(join);
-	OpExpr	   *clause = list_nth(join->hashclauses, i);
+	Node	   *clause = list_nth(join->hashclauses, i);
 	Var		   *outer = outer_column(list_nth(join->hashkeys, i));
 	Var		   *inner = outer_column(list_nth(hash->hashkeys, i));
-	bool		parallel = join->join.plan.parallel_aware;
+	int16		typlen;
 	CustomScanState *scan;
 	AttrNumber	attno;
 	AttrNumber	inner_attno;
 	PlanState  *place;
-	ZsJoinTap  *tap;
-	ZsJoinFilter *filter;
-	bool		made;
+	ZsJoinKeyForm form;
 
-	if (!IsA(clause, OpExpr) || outer == NULL || inner == NULL ||
-		!zsjoin_is_equality(get_opcode(clause->opno)))
+	if (outer == NULL || inner == NULL || !zsjoin_key_form(clause, &form))
 		return;
-	scan = find_scan(outerPlanState(state), outer->varattno, &attno);
+	scan = find_scan(outerPlanState(state), outer->varattno, &form, &attno);
 	inner_attno = inner->varattno;
 	place = scan == NULL ? NULL : find_tap_place(state, &inner_attno);
-	if (place == NULL || (parallel && !scan->ss.ps.plan->parallel_aware))
+	if (place == NULL || (join->join.plan.parallel_aware && !scan->ss.ps.plan->parallel_aware))
 		return;
-	tap = need_tap(place);
-	filter = zsjoin_filter_create(state, attno);
-	filter->tap = tap;
-	filter->is_in_place = tap_is_in_place;
-	filter->keys = need_keys(tap, inner_attno, get_typlen(inner->vartype), parallel, &made);
-	filter->base.source_node = tap->node->plan->plan_node_id;
-	filter->base.source_attno = inner_attno;
-	filter->base.shares = made && parallel;
-	zsnode_scan_add_filter(scan, &filter->base);
+	typlen = get_typlen(inner->vartype);
+	if (form.has_images)
+		connect_column(state, scan, attno, place, inner_attno, typlen, ZS_ROW_FILTER_IMAGE, false);
+	connect_column(state, scan, attno, place, inner_attno, typlen, form.form, form.strips_blanks);
 }
 
 /* planstate_tree_walker callback */

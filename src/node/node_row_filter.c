@@ -9,6 +9,9 @@
  * raise an error zone maps of segments are asked before anything of these is read (scan_zone.c),
  * and those of all filters' vectors before a clause is applied.
  *
+ * Strings are looked up by hashes of their bytes: each entry of a dictionary once, others one by
+ * one.
+ *
  * A filter that removes hardly any row costs more than it saves: it rests for some batches, then is
  * tried again, for rows that lie together often have similar values.
  *
@@ -24,9 +27,13 @@
 
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
+#include "common/hashfn.h"
+#include "utils/memutils.h"
+#include "varatt.h"
 
 #include "node_scan_internal.h"
 #include "zs_attr.h"
+#include "zs_codec.h"
 #include "zs_kernel.h"
 #include "zs_node_filter.h"
 
@@ -34,6 +41,46 @@
 #define TRIED_BATCHES	8
 #define RESTING_BATCHES	56
 #define USELESS_SHARE	0.9
+
+/* What is known of an entry of a dictionary. */
+typedef enum EntryWanted
+{
+	ENTRY_UNKNOWN = 0,			/* memory is cleared */
+	ENTRY_WANTED,
+	ENTRY_UNWANTED
+} EntryWanted;
+
+/*
+ * The number by which a filter of the form knows a value of a type of that length, which is not
+ * NULL: integers, strings, name, or fixed bytes.  A value that is stored elsewhere is fetched.
+ */
+int64
+zsnode_row_filter_number(ZsRowFilterForm form, bool strips_blanks, Datum value, int16 typlen)
+{
+	const char *bytes = DatumGetPointer(value);
+	struct varlena *v = NULL;
+	size_t		len;
+	int64		result;
+
+	if (form == ZS_ROW_FILTER_INT)
+		return zsattr_value_to_int(value, typlen);
+	Assert(typlen == -1 || typlen > 0);
+	if (typlen == -1)
+	{
+		v = PG_DETOAST_DATUM_PACKED(value);
+		bytes = VARDATA_ANY(v);
+		len = VARSIZE_ANY_EXHDR(v);
+	}
+	else
+		len = typlen == NAMEDATALEN ? strnlen(bytes, NAMEDATALEN) : (size_t) typlen;
+	while (strips_blanks && len > 0 && bytes[len - 1] == ' ')
+		len--;
+	result = form == ZS_ROW_FILTER_IMAGE ? zscodec_zone_from_bytes((const uint8 *) bytes, len) :
+		(int64) hash_bytes_extended((const unsigned char *) bytes, (int) len, 0);
+	if (v != NULL && (Pointer) v != DatumGetPointer(value))
+		pfree(v);
+	return result;
+}
 
 /* Can the filter be asked about the rows of this batch? */
 static bool
@@ -48,7 +95,8 @@ excludes(const ZsRowFilter *filter, ZsInput *input)
 {
 	ZsColumnBounds bounds;
 
-	return zsexpr_input_bounds(input, filter->attno, &bounds) && bounds.has_zone &&
+	return filter->form != ZS_ROW_FILTER_HASH &&
+		zsexpr_input_bounds(input, filter->attno, &bounds) && bounds.has_zone &&
 		!bounds.is_unsigned && filter->methods->excludes(filter, bounds.min, bounds.max);
 }
 
@@ -79,19 +127,13 @@ zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 ma
 	return is_ready(filter) && filter->methods->excludes(filter, min, max);
 }
 
-/* Applies one filter; false if it cannot tell. */
+/* Which of the integers are wanted?  False: the filter cannot tell. */
 static bool
-apply(const ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
+test_integers(const ZsRowFilter *filter, ZsInput *input, uint64 *passed)
 {
-	const ZsColumnVector *vector;
+	const ZsColumnVector *vector = zsexpr_input_column(input, filter->attno, ZS_WANT_INT, passed);
 	uint64		bits[ZS_KERNEL_WORDS];
 
-	if (!zones_asked && excludes(filter, input))
-	{
-		zskernel_bits_clear(passed);
-		return true;
-	}
-	vector = zsexpr_input_column(input, filter->attno, ZS_WANT_INT, passed);
 	if (vector == NULL || vector->vals == NULL)
 		return false;
 	Assert(vector->nrows <= ZS_KERNEL_ROWS);
@@ -102,6 +144,127 @@ apply(const ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_aske
 		zskernel_bits_or(bits, vector->odd);
 	zskernel_bits_and(passed, bits);
 	return true;
+}
+
+/* Makes room for what is found out of the entries of the vector's dictionary. */
+static void
+know_dictionary(ZsRowFilter *filter, const ZsColumnVector *vector)
+{
+	if (filter->dict_serial == vector->serial)
+		return;
+	if (filter->dict_max < vector->ndict)
+	{
+		if (filter->dict_wanted != NULL)
+			pfree(filter->dict_wanted);
+		filter->dict_max = 0;
+		filter->dict_wanted = MemoryContextAlloc(GetMemoryChunkContext(filter), vector->ndict);
+		filter->dict_max = vector->ndict;
+	}
+	memset(filter->dict_wanted, ENTRY_UNKNOWN, vector->ndict);
+	filter->dict_serial = vector->serial;
+}
+
+/* Is the entry, which the value is, wanted? */
+static bool
+entry_is_wanted(ZsRowFilter *filter, uint32 entry, Datum value, int16 typlen)
+{
+	uint64		bits[ZS_KERNEL_WORDS];
+	int64		number;
+
+	if (filter->dict_wanted[entry] == ENTRY_UNKNOWN)
+	{
+		number = zsnode_row_filter_number(filter->form, filter->strips_blanks, value, typlen);
+		filter->methods->test(filter, &number, 1, bits);
+		filter->dict_wanted[entry] = zskernel_bits_get(bits, 0) ? ENTRY_WANTED : ENTRY_UNWANTED;
+	}
+	return filter->dict_wanted[entry] == ENTRY_WANTED;
+}
+
+/* Takes those strings from passed that are not wanted; false: the filter cannot tell. */
+static bool
+test_strings(ZsRowFilter *filter, ZsInput *input, uint64 *passed)
+{
+	Form_pg_attribute att = TupleDescAttr(input->desc, filter->attno - 1);
+	const ZsColumnVector *vector = zsexpr_input_column(input, filter->attno, att->attlen == -1 ?
+													   ZS_WANT_TEXT : ZS_WANT_DATUM, passed);
+	const uint32 *entries;
+	uint64		unwanted[ZS_KERNEL_WORDS] = {0};
+	uint64		bits[ZS_KERNEL_WORDS];
+	int64		numbers[ZS_KERNEL_ROWS];
+	uint16		rows[ZS_KERNEL_ROWS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		nrows = 0;
+	uint32		n;
+
+	if (vector == NULL || (vector->codes == NULL && vector->datums == NULL))
+		return false;
+	if (vector->has_nulls)
+		zskernel_bits_andnot(passed, vector->nulls);
+	entries = vector->codes != NULL ? vector->codes : vector->entries;
+	if (entries != NULL)
+		know_dictionary(filter, vector);
+	zskernel_bits_copy(bits, passed);
+	if (vector->has_odd)
+		zskernel_bits_andnot(bits, vector->odd);
+	n = zskernel_bits_list(bits, list);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint16		row = list[i];
+		uint32		entry = entries == NULL ? ZS_NO_ENTRY : entries[row];
+		Datum		value = (Datum) (vector->codes != NULL ? vector->dict[entry] :
+									 vector->datums[row]);
+
+		if (entry == ZS_NO_ENTRY)
+		{
+			numbers[nrows] = zsnode_row_filter_number(filter->form, filter->strips_blanks, value,
+													  att->attlen);
+			rows[nrows++] = row;
+		}
+		else if (!entry_is_wanted(filter, entry, value, att->attlen))
+			unwanted[row / 64] |= UINT64CONST(1) << (row % 64);
+	}
+	if (nrows > 0)
+	{
+		filter->methods->test(filter, numbers, nrows, bits);
+		for (uint32 i = 0; i < nrows; i++)
+		{
+			if (!zskernel_bits_get(bits, i))
+				unwanted[rows[i] / 64] |= UINT64CONST(1) << (rows[i] % 64);
+		}
+	}
+	zskernel_bits_andnot(passed, unwanted);
+	return true;
+}
+
+/* Applies one filter; false if it cannot tell. */
+static bool
+apply(ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
+{
+	if (!zones_asked && excludes(filter, input))
+	{
+		zskernel_bits_clear(passed);
+		return true;
+	}
+	switch (filter->form)
+	{
+		case ZS_ROW_FILTER_INT:
+			return test_integers(filter, input, passed);
+		case ZS_ROW_FILTER_HASH:
+			return test_strings(filter, input, passed);
+		case ZS_ROW_FILTER_IMAGE:
+			break;
+	}
+	return true;
+}
+
+/* The hash table that the filters look into may be another one from now on. */
+void
+zsnode_row_filters_forget(List *filters)
+{
+	ListCell   *lc;
+
+	foreach(lc, filters)
+		((ZsRowFilter *) lfirst(lc))->dict_serial = 0;
 }
 
 /* Looks at the rows of before that are not in passed any more: is one of them wanted? */
@@ -126,11 +289,15 @@ verify_removed(const ZsRowFilter *filter, ZsInput *input, ZsBatchScan *bs, const
 		datum = slot_getattr(input->slot, filter->attno, &isnull);
 		if (isnull)
 			continue;
-		value = zsattr_value_to_int(datum, att->attlen);
+		value = zsnode_row_filter_number(filter->form, filter->strips_blanks, datum, att->attlen);
 		/* a Bloom filter may take one for a key that lies before the first or behind the last */
-		if (filter->methods->excludes(filter, value, value))
+		if (filter->form != ZS_ROW_FILTER_HASH && filter->methods->excludes(filter, value, value))
 			continue;
-		filter->methods->test(filter, &value, 1, found);
+		zskernel_bits_clear(found);
+		if (filter->form == ZS_ROW_FILTER_IMAGE)
+			found[0] = 1;
+		else
+			filter->methods->test(filter, &value, 1, found);
 		if (zskernel_bits_any(found))
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),

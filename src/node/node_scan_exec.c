@@ -123,9 +123,13 @@ set_filters(ZsScanNode *state)
 	if (state->zones_first)
 	{
 		foreach(lc, state->row_filters)
-			zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
-								 ((ZsRowFilter *) lfirst(lc))->attno,
-								 zsnode_row_filter_excludes_zone, lfirst(lc));
+		{
+			const ZsRowFilter *filter = lfirst(lc);
+
+			if (filter->form != ZS_ROW_FILTER_HASH)
+				zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation, filter->attno,
+									 zsnode_row_filter_excludes_zone, lfirst(lc));
+		}
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -350,6 +354,7 @@ scan_rescan(CustomScanState *node)
 		table_rescan(state->scan, NULL);
 	if (state->batches != NULL)
 		zsscan_batch_restart(state->batches);
+	zsnode_row_filters_forget(state->row_filters);
 	state->nlist = 0;
 	state->position = -1;
 	/* programs stay as they are where no parameter changes */
@@ -417,7 +422,7 @@ has_same_filters(const ZsScanNode *state, const ZsScanShared *shared)
 		const ZsRowFilterShared *other = &shared->filters[foreach_current_index(lc)];
 
 		if (other->source_node != filter->source_node ||
-			other->source_attno != filter->source_attno)
+			other->source_attno != filter->source_attno || other->form != filter->form)
 			return false;
 	}
 	return true;
@@ -458,6 +463,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 		pg_atomic_init_u32(&place->unusable, 0);
 		place->source_node = filter->source_node;
 		place->source_attno = filter->source_attno;
+		place->form = filter->form;
 	}
 	/* without a segment the memory is this process's, and hash tables are as in a serial plan */
 	share_filters(state, pcxt->seg != NULL ? state->shared : NULL);

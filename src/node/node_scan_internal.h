@@ -87,6 +87,7 @@ extern bool zsnode_row_filters_exclude(List *filters, ZsInput *input);
 extern bool zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max);
 extern uint32 zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed,
 									   bool zones_asked, ZsBatchScan *verify);
+extern void zsnode_row_filters_forget(List *filters);
 extern void zsnode_row_filters_explain(List *filters, Relation rel, uint64 removed,
 									   struct ExplainState *es);
 

@@ -139,7 +139,7 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 /*
  * Has test asked for each segment which values of the column rows may have that are wanted, besides
  * what zsscan_set_filters() says, which comes before and makes the slot forget this.  Does nothing
- * if the column is none of signed integers, or zone maps are off.
+ * if equal values of the column need not have one image, or zone maps are off.
  */
 void
 zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZoneTest test,
@@ -153,7 +153,8 @@ zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZon
 	if (!TTS_IS_ZEDSTORE(base) || !zs_enable_zone_maps)
 		return;
 	zsattr_kind(TupleDescAttr(RelationGetDescr(rel), attno - 1), &kind);
-	if (kind.kind != ZS_KIND_INT || !kind.zone_ordered || kind.is_unsigned)
+	if ((kind.kind != ZS_KIND_INT && kind.kind != ZS_KIND_BYTES && kind.kind != ZS_KIND_FIXED) ||
+		!kind.zone_equal || kind.is_unsigned)
 		return;
 	filter = add_filter(slot, attno);
 	filter->test = test;
