@@ -18,13 +18,19 @@
 #include "utils/rel.h"
 
 #include "zs_codec.h"
+#include "zs_format.h"
 
-/*
- * Of a column with more segments a plan in the making is told nothing: it would take longer than a
- * plan may.  So many of their heads are read.
- */
-#define ZS_PLANNED_SEGMENTS		20000
+/* A plan in the making looks at so many index pages of a column at most, and at so many heads. */
+#define ZS_PLANNED_PAGES		32
 #define ZS_PLANNED_HEADS		3
+
+/* Segments of a column: all of them, or those of some of its index pages. */
+typedef struct ZsPlannedSegments
+{
+	ZsSegmentItem *items;		/* in the order of rows */
+	int			n;
+	double		weight;			/* so many segments does each stand for; at least 1 */
+} ZsPlannedSegments;
 
 /* Ranges of zone maps, of segments or of vectors; all zeros: none. */
 typedef struct ZsZoneBounds
@@ -40,6 +46,7 @@ typedef struct ZsZoneBounds
 extern void zsscan_bounds_add(ZsZoneBounds *bounds, int64 lower, int64 upper);
 extern void zsscan_bounds_add_vectors(ZsZoneBounds *bounds, const ZsSegmentInfo *info);
 extern double zsscan_bounds_depth(ZsZoneBounds *bounds, Size *most);
+extern void zsscan_planned_segments(Relation rel, AttrNumber attno, ZsPlannedSegments *segments);
 extern bool zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_share);
 
 /* ---- scan_share.c ---- */

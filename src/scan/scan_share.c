@@ -4,9 +4,10 @@
  *	  What do zone maps leave of a table for a filter?
  *
  * The planner asks before it knows how the table is to be read.  The constants of the filter are
- * known by then, and so are the zone maps of all segments, from a few pages; of those segments that
- * are left the heads of three tell how many of their vectors are.  Of a filter that looks at
- * several columns that column counts which leaves least.
+ * known by then, and so are the zone maps of the segments, from a few pages (of a very large table
+ * some of them stand for all); of those segments that are left the heads of three tell how many of
+ * their vectors are.  Of a filter that looks at several columns that column counts which leaves
+ * least.
  *
  * Nothing is locked between calls.
  *
@@ -37,38 +38,40 @@ typedef struct ColumnZones
 	ZsZoneFilter filter;
 	double		nleft;			/* rows of segments that the filter does not exclude */
 	double		ncovered;		/* rows of all segments */
+	uint32		largest;		/* rows of the largest of them */
 	uint64		nsegments;		/* that are not excluded */
 	zstid		sample[ZS_PLANNED_HEADS];	/* first rows of some of them */
 } ColumnZones;
 
-/* Looks at the zone maps of all segments. */
+/* Looks at the zone maps of the segments. */
 static void
-look_at_segments(ColumnZones *zones, zstid end)
+look_at_segments(ColumnZones *zones)
 {
-	ZsSegmentItem *items = palloc_array(ZsSegmentItem, ZS_SEGMENT_INDEX_CAPACITY);
-	zstid		row = 0;
+	ZsPlannedSegments segments;
 
-	while (row < end)
+	zsscan_planned_segments(zones->rel, zones->filter.attno, &segments);
+	for (int i = 0; i < segments.n; i++)
 	{
-		int			n = zsattr_index_page_items(zones->rel, zones->filter.attno, row, items, &row);
+		const ZsSegmentItem *item = &segments.items[i];
+		double		nrows = item->nrows * segments.weight;
 
-		CHECK_FOR_INTERRUPTS();
-		for (int i = 0; i < n; i++)
-		{
-			zones->ncovered += items[i].nrows;
-			if (zsscan_zone_excludes_segment(&zones->filter, &items[i]))
-				continue;
-			/* the first ones, and then now and then one: they are spread over the table */
-			if (zones->nsegments < ZS_PLANNED_HEADS)
-				zones->sample[zones->nsegments] = items[i].first_row;
-			else if ((zones->nsegments & (zones->nsegments + 1)) == 0)
-				zones->sample[pg_leftmost_one_pos64(zones->nsegments + 1) % ZS_PLANNED_HEADS] =
-					items[i].first_row;
-			zones->nsegments++;
-			zones->nleft += items[i].nrows;
-		}
+		zones->ncovered += nrows;
+		zones->largest = Max(zones->largest, item->nrows);
+		if (zsscan_zone_excludes_segment(&zones->filter, item))
+			continue;
+		/* the first ones, and then now and then one: they are spread over the table */
+		if (zones->nsegments < ZS_PLANNED_HEADS)
+			zones->sample[zones->nsegments] = item->first_row;
+		else if ((zones->nsegments & (zones->nsegments + 1)) == 0)
+			zones->sample[pg_leftmost_one_pos64(zones->nsegments + 1) % ZS_PLANNED_HEADS] =
+				item->first_row;
+		zones->nsegments++;
+		zones->nleft += nrows;
 	}
-	pfree(items);
+	/* there may be one among those that were not looked at */
+	if (zones->nsegments == 0 && segments.weight > 1)
+		zones->nleft = zones->largest;
+	pfree(segments.items);
 }
 
 /* The share of the vectors of the sampled segments that are left. */
@@ -101,15 +104,15 @@ share_within(const ColumnZones *zones)
 
 /* The share of the table's rows that the column's zone maps leave. */
 static double
-share_of_column(ColumnZones *zones, zstid end)
+share_of_column(ColumnZones *zones)
 {
 	ZsAttrKind	kind;
 	double		left;
 
 	zsattr_kind(TupleDescAttr(RelationGetDescr(zones->rel), zones->filter.attno - 1), &kind);
 	zones->filter.is_unsigned = kind.is_unsigned;
-	look_at_segments(zones, end);
-	left = zones->nsegments == 0 ? 0 : zones->nleft * share_within(zones);
+	look_at_segments(zones);
+	left = zones->nsegments == 0 ? zones->nleft : zones->nleft * share_within(zones);
 	return Min(Max(left, ZS_STRIPE_ROWS) / Max(zones->ncovered, ZS_STRIPE_ROWS), 1);
 }
 
@@ -160,12 +163,11 @@ add_clause(List *columns, Relation rel, Index varno, Node *clause)
 double
 zsscan_share_left(Relation rel, Index varno, List *clauses)
 {
-	zstid		end = zspage_next_row(rel);
 	List	   *columns = NIL;
 	double		share = 1;
 	ListCell   *lc;
 
-	if (!zs_enable_zone_maps || end / ZS_SEGMENT_ROWS > ZS_PLANNED_SEGMENTS)
+	if (!zs_enable_zone_maps)
 		return 1;
 	foreach(lc, clauses)
 	{
@@ -175,7 +177,7 @@ zsscan_share_left(Relation rel, Index varno, List *clauses)
 		columns = add_clause(columns, rel, varno, lfirst(lc));
 	}
 	foreach(lc, columns)
-		share = Min(share, share_of_column(lfirst(lc), end));
+		share = Min(share, share_of_column(lfirst(lc)));
 	list_free_deep(columns);
 	Assert(share > 0 && share <= 1);
 	return share;
