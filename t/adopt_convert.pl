@@ -253,6 +253,22 @@ is( $node->safe_psql('postgres', q{
 		from pg_class c join pg_class t on t.oid = c.reltoastrelid
 		where c.oid = 'acct'::regclass}), 't', 'the TOAST table has its usual name');
 
+# ---- size ---------------------------------------------------------------------------------
+
+# The copy is written as a load is, by columns: small, before a VACUUM, but for the rows at the end
+# of each part.
+$node->safe_psql('postgres', q{
+	create table loaded (id int primary key, at timestamptz, word text);
+	insert into loaded select i, timestamptz '2026-01-01' + i * interval '1 minute', 'word ' || i % 9
+		from generate_series(1, 100000) i});
+my $heap_size = $node->safe_psql('postgres', q{select pg_table_size('loaded')});
+$node->safe_psql('postgres', q{call zs_convert('loaded')});
+is( $node->safe_psql('postgres', qq{
+		select pg_table_size('loaded') < $heap_size / 4,
+			(select sum(nblocks) < 20 from pg_zs_trees('loaded') where attno = -1)}),
+	't|t', 'a converted table is as small as a loaded one');
+$node->safe_psql('postgres', 'drop table loaded');
+
 # ---- options ------------------------------------------------------------------------------
 
 $node->safe_psql('postgres',

@@ -63,8 +63,9 @@ zsam_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 opti
 	/*
 	 * REPACK (CONCURRENTLY) adds what changed meanwhile in this way, and then swaps the files of
 	 * two tables without saying that it has ended: the row must not wait for a reader of this one.
+	 * A bulk load, as that of zs_convert(), says when it has ended.
 	 */
-	if (options & TABLE_INSERT_NO_LOGICAL)
+	if ((options & TABLE_INSERT_NO_LOGICAL) && !bulk)
 		zswrite_flush(rel);
 	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
 }

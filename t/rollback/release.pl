@@ -63,7 +63,6 @@ $node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'zedstore_io'
 search_path = '"$user", public, zedstore'
 autovacuum = off
-wal_consistency_checking = 'none'
 CONF
 $node->start;
 $node->safe_psql('postgres', q{
