@@ -259,7 +259,8 @@ is( $node->safe_psql('postgres', q{
 # of each part.
 $node->safe_psql('postgres', q{
 	create table loaded (id int primary key, at timestamptz, word text);
-	insert into loaded select i, timestamptz '2026-01-01' + i * interval '1 minute', 'word ' || i % 9
+	insert into loaded
+		select i, timestamptz '2026-01-01' + i * interval '1 minute', 'word ' || i % 9
 		from generate_series(1, 100000) i});
 my $heap_size = $node->safe_psql('postgres', q{select pg_table_size('loaded')});
 $node->safe_psql('postgres', q{call zs_convert('loaded')});
