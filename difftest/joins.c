@@ -361,6 +361,44 @@ random_where(int n)
 	return where;
 }
 
+/*
+ * WITH that is referred to twice, by a part each time.  Conditions on the parts may raise errors,
+ * those of the whole may not: which rows it looks at depends on the plan.
+ */
+static char *
+random_parts(void)
+{
+	const char *x = join_columns[rnd(0, NCOLUMNS - 3)].name;
+	const char *from = S("%s a join %s b on %s", random_join_table(), random_join_table(),
+						 equality("a", "b"));
+	const char *where = filter("a");
+
+	switch (rnd(0, 3))
+	{
+		case 0:
+			return S("with w as (select a.v as g, a.%s as x, count(*) as n, sum(a.id) as s from %s"
+					 " where %s group by 1, 2) select p.g, p.n, q.s from w p %sjoin w q on"
+					 " q.x = p.x where p.g = %d and q.g %s %d", x, from, where,
+					 chance(30) ? "left " : "", rnd(0, 8), chance(50) ? "<" : "=", rnd(0, 8));
+		case 1:
+			return S("with w as (select a.v as g, 10 / nullif(a.v, 0) as x, count(*) as n from %s"
+					 " where %s group by 1, 2 having count(*) <> 3 union all select id, v, %d from"
+					 " %s c) select p.g, p.n, q.x from w p join w q using (x) where p.g = %d and"
+					 " q.g in (%d, 3) and 10 / (p.n - 3) < 7", from, where, rnd(0, 9),
+					 random_join_table(), rnd(0, 8), rnd(0, 8));
+		case 2:
+			return S("with w as (select a.id, a.v from %s where %s) select count(*), sum(o.id)"
+					 " from %s o where o.id in (select id from w) and%s exists (select from w"
+					 " where w.v = o.v and w.id < %d)", from, where, random_join_table(),
+					 chance(30) ? " not" : "", rnd(1, 300));
+		default:
+			return S("with w as (select a.id, a.v, a.%s as x from %s where %s and a.v <> 0)"
+					 " select count(*), sum(p.id) from w p join w q on q.x = p.x where p.v = %d"
+					 " and q.v > 3 and 8 / q.v %s 1", x, from, where, rnd(1, 8),
+					 chance(50) ? "=" : "<");
+	}
+}
+
 static char *
 random_join_query(bool *ordered)
 {
@@ -378,8 +416,10 @@ random_join_query(bool *ordered)
 		ids = S("%s, %c.id as %c_id, %c.%s as %c_x", ids, 'a' + i, 'a' + i, 'a' + i,
 				join_columns[rnd(0, NCOLUMNS - 3)].name, 'a' + i);
 	}
-	switch (rnd(0, 9))
+	switch (rnd(0, 10))
 	{
+		case 10:
+			return random_parts();
 		case 0:
 		case 1:
 		case 2:
@@ -421,6 +461,7 @@ join_settings(void)
 		"zedstore.enable_result_cache = off", "zedstore.debug_vector = verify",
 		"zedstore.debug_vector = force", "zedstore.debug_vector = off",
 		"zedstore.enable_robust_joins = on", "zedstore.enable_robust_joins = off",
+		"zedstore.enable_inlined_ctes = on", "zedstore.enable_inlined_ctes = off",
 		"work_mem = '64kB'", "work_mem = '64kB'", "work_mem = '4MB'", "enable_hashjoin = off",
 		"enable_hashjoin = on", "enable_hashjoin = on", "enable_nestloop = off",
 		"enable_nestloop = on", "enable_mergejoin = off", "enable_mergejoin = on",

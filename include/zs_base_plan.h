@@ -25,5 +25,6 @@ extern bool zsbase_is_path_of_ours(const Path *path);
 extern bool zsbase_rte_is_ours(const RangeTblEntry *rte);
 extern bool zsbase_rel_is_ours(RelOptInfo *rel, const RangeTblEntry *rte);
 extern bool zsbase_query_is_ours(PlannerInfo *root);
+extern bool zsbase_parse_is_ours(Query *query);
 
 #endif							/* ZS_BASE_PLAN_H */

@@ -90,6 +90,14 @@
 	initial_cost_nestloop((root), (workspace), (jointype), (outer), (inner), (extra))
 #endif
 
+/* What a column of GROUP BY stands for: since 18 it has an entry of its own in the range table. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_grouping_expression(rte, attno) \
+	((rte)->rtekind == RTE_GROUP ? (Node *) list_nth((rte)->groupexprs, (attno) - 1) : NULL)
+#else
+#define zs_grouping_expression(rte, attno)	((Node *) NULL)
+#endif
+
 /* The hook around the planner: 19 passes on what EXPLAIN asks. */
 #if ZS_PG_AT_LEAST(19)
 #define ZS_PLANNER_PARAMETERS \

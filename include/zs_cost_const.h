@@ -213,6 +213,16 @@
 #define ZS_REGRET_FACTOR		10.0
 #define ZS_REGRET_COST			50.0
 
+/*
+ * Expressions of WITH are put in the place of their references where that costs at most this share
+ * of keeping them: TPC-DS's Q23 takes twice as long at 0.99, Q39, of which one month in twelve is
+ * asked for, a seventh at 0.35.
+ */
+#define ZS_INLINED_SHARE		0.5
+
+/* Planning a query once more is as dear, for each pair of its tables; it is to be a tenth of it. */
+#define ZS_COST_OF_PLANNING		200.0
+
 /* So many times the cost of a merge join that sorts: a sort is not as bad as reading anew. */
 #define ZS_SORT_REGRET_FACTOR	1.5
 

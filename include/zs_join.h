@@ -16,6 +16,12 @@
 
 #include "executor/execdesc.h"
 #include "nodes/pathnodes.h"
+#include "optimizer/planner.h"
+
+#include "zs_compat.h"
+
+/* ---- join_cte.c ---- */
+extern PlannedStmt *zsjoin_cte_plan(planner_hook_type plan, ZS_PLANNER_PARAMETERS);
 
 /* ---- join_exists.c ---- */
 

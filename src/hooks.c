@@ -68,8 +68,8 @@ static PlannedStmt *
 plan_query(ZS_PLANNER_PARAMETERS)
 {
 	zsscan_xmin_watch_query(parse);
-	return next.planner != NULL ?
-		next.planner(ZS_PLANNER_ARGS) : standard_planner(ZS_PLANNER_ARGS);
+	return zsjoin_cte_plan(next.planner != NULL ? next.planner : standard_planner,
+						   ZS_PLANNER_ARGS);
 }
 
 /* Called for each table of the query, before costs are asked for. */

@@ -44,6 +44,7 @@ bool		zs_enable_kept_choices = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 bool		zs_enable_result_cache = true;
+bool		zs_enable_inlined_ctes = true;
 bool		zs_enable_adaptive_join = true;
 bool		zs_enable_robust_joins = true;
 int			zs_debug_switch_after = 0;
@@ -188,6 +189,11 @@ zsbase_guc_init(void)
 				  "Avoids plans that are far worse than others if estimates are wrong.",
 				  "When off, the cheapest plan is taken, however little it saves.",
 				  &zs_enable_robust_joins);
+
+	define_switch("zedstore.enable_inlined_ctes",
+				  "Enables computing the parts of WITH queries that references to them need.",
+				  "When off, what is referred to more than once is computed as a whole.",
+				  &zs_enable_inlined_ctes);
 
 	define_switch("zedstore.enable_adaptive_join",
 				  "Enables nested loops that turn to a hash join when there are many rows.",

@@ -75,14 +75,14 @@ has_table_of_ours(const RangeTblEntry *rte)
 	return found;
 }
 
-/* Does a query, or a part of it, look at a table of ours? */
+/* Does a query, or a part of it, look at a table of ours?  glob: NULL before it is planned. */
 static bool
 reads_table_of_ours(Node *node, PlannerGlobal *glob)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (node == NULL)
 		return false;
-	if (IsA(node, SubPlan))
+	if (IsA(node, SubPlan) && glob != NULL)
 	{
 		PlannerInfo *subroot = list_nth(glob->subroots, ((SubPlan *) node)->plan_id - 1);
 
@@ -95,6 +95,13 @@ reads_table_of_ours(Node *node, PlannerGlobal *glob)
 		return query_tree_walker((Query *) node, reads_table_of_ours, glob,
 								 QTW_EXAMINE_RTES_BEFORE);
 	return expression_tree_walker(node, reads_table_of_ours, glob);
+}
+
+/* The same of a query that is not being planned yet.  Reads system catalogs. */
+bool
+zsbase_parse_is_ours(Query *query)
+{
+	return reads_table_of_ours((Node *) query, NULL);
 }
 
 static void
