@@ -115,25 +115,16 @@ come_to_keep(ZsIndexFetch *fetch)
 		fetch->keep_at = rows;
 }
 
-/* index_fetch_tuple of the table access method: contract in tableam.h. */
-bool
-zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,
-				   TupleTableSlot *slot, bool *call_again, bool *all_dead)
+/*
+ * Looks the row up, and stores it in the slot if the snapshot sees it; arguments and result as of
+ * zsscan_index_tuple().
+ */
+static pg_noinline bool
+fetch_row(ZsIndexFetch *fetch, zstid row, Snapshot snapshot, TupleTableSlot *slot, bool *all_dead)
 {
-	ZsIndexFetch *zfetch = (ZsIndexFetch *) fetch;
-	Relation	rel = fetch->rel;
-	zstid		row;
+	Relation	rel = fetch->base.rel;
 	ZsVisSlot	vis;
 
-	Assert(TTS_IS_ZEDSTORE(slot));
-	*call_again = false;
-	if (all_dead)
-		*all_dead = false;
-	if (unlikely(!zs_tid_is_sane(tid)))
-		return false;
-	row = zs_row_from_tid(tid);
-	if (zstid_is_unseen(rel, row, snapshot, all_dead))
-		return false;
 	if (!zstid_fetch_visible(rel, row, snapshot, &vis, all_dead))
 	{
 		zstid_note_unseen(rel, row, snapshot);
@@ -157,18 +148,41 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 		last_indexed.row = row;
 		last_indexed.vis = vis;
 	}
-	if (zfetch->source == NULL)
+	if (fetch->source == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(zfetch->context);
+		MemoryContext old = MemoryContextSwitchTo(fetch->context);
 
-		zfetch->source = zsscan_source_create(rel, false, false, NULL);
+		fetch->source = zsscan_source_create(rel, false, false, NULL);
 		MemoryContextSwitchTo(old);
 	}
-	if (unlikely(++zfetch->nrows == zfetch->keep_at))
-		come_to_keep(zfetch);
-	zfetch->source->row_located = false;
-	zsscan_store(zfetch->source, slot, row, &vis);
+	if (unlikely(++fetch->nrows == fetch->keep_at))
+		come_to_keep(fetch);
+	fetch->source->row_located = false;
+	zsscan_store(fetch->source, slot, row, &vis);
 	return true;
+}
+
+/*
+ * index_fetch_tuple of the table access method: contract in tableam.h.  Of a row that is updated
+ * again and again it is called for each version, so those that are known to be unseen take the
+ * short way.
+ */
+bool
+zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,
+				   TupleTableSlot *slot, bool *call_again, bool *all_dead)
+{
+	zstid		row;
+
+	Assert(TTS_IS_ZEDSTORE(slot));
+	*call_again = false;
+	if (all_dead)
+		*all_dead = false;
+	if (unlikely(!zs_tid_is_sane(tid)))
+		return false;
+	row = zs_row_from_tid(tid);
+	if (zstid_is_unseen(fetch->rel, row, snapshot, all_dead))
+		return false;
+	return fetch_row((ZsIndexFetch *) fetch, row, snapshot, slot, all_dead);
 }
 
 /* ---- the backend's row source ---------------------------------------------------- */

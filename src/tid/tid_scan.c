@@ -239,26 +239,30 @@ zstid_scan_end(ZsTidScan *scan)
 	pfree(scan);
 }
 
+static pg_noinline void
+test_slot(ZsTidScan *scan, int i)
+{
+	ZsVisSlot  *vis = &scan->walk.slots[i];
+	uint16		infomask = vis->infomask;
+	bool		visible = zstid_satisfies(vis, scan->snapshot, InvalidBuffer);
+
+	if (scan->serializable)
+		zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
+	scan->verdicts[i] = visible ? SLOT_VISIBLE : SLOT_INVISIBLE;
+	if (scan->dirty != NULL)
+		scan->dirty[i] = zstid_dirty_get(scan->snapshot);
+	if (vis->infomask != infomask)
+		scan->hints_set = true;
+}
+
 /* Is the slot visible to the scan's snapshot? */
-static bool
+static inline bool
 slot_is_visible(ZsTidScan *scan, uint16 slotno)
 {
 	int			i = slotno - ZS_FIRST_REAL_SLOT;
 
 	if (scan->verdicts[i] == SLOT_UNTESTED)
-	{
-		ZsVisSlot  *vis = &scan->walk.slots[i];
-		uint16		infomask = vis->infomask;
-		bool		visible = zstid_satisfies(vis, scan->snapshot, InvalidBuffer);
-
-		if (scan->serializable)
-			zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
-		scan->verdicts[i] = visible ? SLOT_VISIBLE : SLOT_INVISIBLE;
-		if (scan->dirty != NULL)
-			scan->dirty[i] = zstid_dirty_get(scan->snapshot);
-		if (vis->infomask != infomask)
-			scan->hints_set = true;
-	}
+		test_slot(scan, i);
 	return scan->verdicts[i] == SLOT_VISIBLE;
 }
 
@@ -273,9 +277,21 @@ tell_snapshot(ZsTidScan *scan, const ZsTidRun *run)
 }
 
 /*
+ * Is the slot one of rows that were deleted by a transaction that is known to have committed,
+ * before all that the snapshot takes for running?  Who inserted them does not matter then.
+ */
+static inline bool
+is_long_deleted(const ZsVisSlot *vis, Snapshot snapshot)
+{
+	return (vis->infomask & (HEAP_XMAX_COMMITTED | HEAP_XMAX_IS_MULTI | HEAP_XMAX_INVALID |
+							 HEAP_LOCK_MASK | HEAP_XMAX_LOCK_ONLY)) == HEAP_XMAX_COMMITTED &&
+		TransactionIdPrecedes(vis->xmax, snapshot->xmin);
+}
+
+/*
  * Tests all slots of the leaf.  Most have been written by a transaction that is known to have
- * committed, before all that the snapshot takes for running; or by this one, which inserted and
- * deleted the rows itself.
+ * committed, before all that the snapshot takes for running, or deleted by one; or by this one,
+ * which inserted and deleted the rows itself.
  */
 static void
 test_slots(ZsTidScan *scan)
@@ -292,6 +308,8 @@ test_slots(ZsTidScan *scan)
 			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID) &&
 			TransactionIdPrecedes(vis->xmin, snapshot->xmin))
 			scan->verdicts[i] = SLOT_VISIBLE;
+		else if (is_mvcc && is_long_deleted(vis, snapshot))
+			scan->verdicts[i] = SLOT_INVISIBLE;
 		else if (is_mvcc && TransactionIdIsValid(own) && zstid_is_deleted_by_inserter(vis, own))
 			scan->verdicts[i] = vis->cmin < snapshot->curcid && vis->cmax >= snapshot->curcid ?
 				SLOT_VISIBLE : SLOT_INVISIBLE;

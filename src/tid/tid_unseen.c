@@ -13,9 +13,10 @@
  * see; neighbours with the same answer are one run, so thousands of dead versions are.  All
  * others, and what lies outside, are looked up as ever.
  *
- * A window is made when rows that are not seen follow each other closely, and it is made the less
- * readily the less the ones before were used.  Behind its end it is made longer.  There is one for
- * MVCC snapshots and one for dirty ones, since an update asks by both.
+ * A window is made when rows that are not seen follow each other closely, of all of them and what
+ * lies behind; it is made the less readily the less the ones before were used, unless the same
+ * rows are asked about again.  Behind its end it is made longer.  There is one for MVCC snapshots
+ * and one for dirty ones, since an update asks by both.
  *
  * What is in a window stays true as long as it is asked about (is_current()).  A row that is
  * deleted in the eyes of a snapshot is so in those of later ones, and of a dirty one; so the next
@@ -38,6 +39,7 @@
 
 #include "access/transam.h"
 #include "access/xact.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
 #include "storage/proc.h"
@@ -56,6 +58,9 @@
 /* So many of them make a window; more when windows turned out to be of no use. */
 #define FIRST_MISSES	4
 #define MAX_MISSES		256
+
+/* A leaf more may be looked at for a window, for so many of them: it takes less time. */
+#define MISSES_PER_FILL	16
 
 /* A window was worth its price if it answered that often. */
 #define GOOD_USE		16
@@ -92,6 +97,7 @@ typedef struct UnseenWindow
 	UnseenKey	key;
 	zstid		last;			/* row that was not seen; ZS_INVALID_ROW: the key is not valid */
 	int			misses;			/* rows like that, close to each other, without an answer */
+	zstid		first_miss;		/* the first of these, or of those that there were last */
 	int			wanted;			/* so many make a window */
 	bool		has_window;
 	bool		exact;			/* for equal snapshots only */
@@ -104,8 +110,10 @@ typedef struct UnseenWindow
 	UnseenRun	runs[WINDOW_RUNS];
 } UnseenWindow;
 
-static UnseenWindow mvcc_window = {.last = ZS_INVALID_ROW, .wanted = FIRST_MISSES};
-static UnseenWindow dirty_window = {.last = ZS_INVALID_ROW, .wanted = FIRST_MISSES};
+#define NO_WINDOW	{.last = ZS_INVALID_ROW, .first_miss = ZS_INVALID_ROW, .wanted = FIRST_MISSES}
+
+static UnseenWindow mvcc_window = NO_WINDOW;
+static UnseenWindow dirty_window = NO_WINDOW;
 
 /* The window for snapshots of this type; NULL if there is none. */
 static inline UnseenWindow *
@@ -132,7 +140,7 @@ static void
 forget(UnseenWindow *window)
 {
 	end_window(window);
-	window->last = ZS_INVALID_ROW;
+	window->last = window->first_miss = ZS_INVALID_ROW;
 	window->misses = 0;
 }
 
@@ -165,7 +173,7 @@ forget_own(UnseenWindow *window)
 }
 
 /* Another transaction asks: what does it know by the window? */
-static void
+static pg_noinline void
 hand_over(UnseenWindow *window)
 {
 	if (window->exact || ++window->nxacts > MAX_XACTS)
@@ -190,7 +198,7 @@ is_later(Snapshot snapshot, const UnseenKey *key)
 }
 
 /* Is what was remembered an answer to a question about rel and snapshot? */
-static inline bool
+static pg_attribute_always_inline bool
 is_current(UnseenWindow *window, Relation rel, Snapshot snapshot)
 {
 	const UnseenKey *key = &window->key;
@@ -362,9 +370,10 @@ add_run(UnseenWindow *window, const ZsTidRun *run, bool all_dead, bool own)
 
 /*
  * Adds what the snapshot does not see from the row on to the window, from one leaf.  Only a window
- * that begins with rows that are not there has any of these.
+ * that begins with rows that are not there has any of these.  Returns the row behind the last one
+ * that was looked at.
  */
-static void
+static zstid
 fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 {
 	bool		is_new = window->nruns == 0;
@@ -373,23 +382,30 @@ fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 	ZsTidWalk	walk;
 	ZsTidRun	run;
 	const char *reason;
+	zstid		end;
 	Page		page;
 	Buffer		buf;
 
 	zstid_own_prepare();
 	buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))
-		return;
+		return ZS_MAX_ROW;
 	page = BufferGetPage(buf);
 	reason = zstid_walk_begin(&walk, page);
+	end = walk.limit;
 	if (reason == NULL && row > walk.row)
 		zstid_walk_seek(&walk, BufferGetLSNAtomic(buf), row - 1);
-	for (int n = 0; n < WINDOW_RUNS && window->nruns < WINDOW_RUNS && reason == NULL; n++)
+	for (int n = 0; reason == NULL; n++)
 	{
 		ZsVisSlot  *slot;
 		uint8		fixed = VERDICT_NONE;
 		uint8	   *verdict;
 
+		if (n == WINDOW_RUNS || window->nruns == WINDOW_RUNS)
+		{
+			end = Max(walk.row, row);
+			break;
+		}
 		if (!zstid_walk_next(&walk, &run, &reason))
 			break;
 		if (run.first + run.count <= row)
@@ -416,24 +432,48 @@ fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 	UnlockReleaseBuffer(buf);
 	if (window == &dirty_window)
 		zstid_dirty_set(snapshot, NULL);
+	return end;
 }
 
-/* Makes the window longer, so that it reaches the row, or makes another one, from the row on. */
+/*
+ * Makes the window longer, so that it reaches the row, or makes another one, of all the rows that
+ * were missed: whoever comes back begins with the first of them.  What that takes is little beside
+ * the misses.
+ */
 static void
 make_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 {
 	bool		longer = window->used >= GOOD_USE && window->nruns > 0 && row >= window->end &&
 		row - window->end <= NEAR_ROWS && window->nruns < WINDOW_RUNS / 2;
+	int			fills = 1 + window->misses / MISSES_PER_FILL;
+	zstid		next = longer ? window->end : window->first_miss;
 
+	Assert(next <= row);
 	if (!longer)
 		end_window(window);
 	set_key(&window->key, rel, snapshot);
-	fill_window(window, rel, longer ? window->end : row, snapshot);
+	for (; fills > 0 && next <= row && window->nruns < WINDOW_RUNS; fills--)
+	{
+		CHECK_FOR_INTERRUPTS();
+		next = fill_window(window, rel, next, snapshot);
+	}
 	window->has_window = true;
 
 	/* do not look at what lies in between again and again */
 	if (longer && window->end <= row)
 		window->used = 0;
+}
+
+/*
+ * Another search begins with the row.  Did the one before, and found as many rows in vain?  Then
+ * there is going to be one more.
+ */
+static void
+begin_misses(UnseenWindow *window, zstid row)
+{
+	if (row == window->first_miss && window->misses >= FIRST_MISSES)
+		window->wanted = FIRST_MISSES;
+	window->misses = 0;
 }
 
 /*
@@ -453,8 +493,10 @@ zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot)
 		forget(window);
 		set_key(&window->key, rel, snapshot);
 	}
-	else if (row < window->last || row - window->last > NEAR_ROWS)
-		window->misses = 0;
+	else if (row < window->last || row - window->last > NEAR_ROWS || row < window->first_miss)
+		begin_misses(window, row);
+	if (window->misses == 0)
+		window->first_miss = row;
 	window->last = row;
 	if (++window->misses < window->wanted && (window->used < GOOD_USE || row < window->end))
 		return;
