@@ -167,3 +167,16 @@ select sum(n), count(*), max(name) from z_joincost z join z_joincost_dim d on z.
 drop table z_joincost, z_joincost_few, z_joincost_dim, z_joincost_sale, h_joincost, h_joincost_few,
 	h_joincost_dim;
 drop function scans;
+
+-- for few keys of a table with an index a scan would decode vectors of each column: the more of
+-- them are asked for, the dearer it is, though none of its own clauses looks at them
+create table z_joincost_wide (id int primary key, a text, b text, c numeric, d text) using zedstore;
+insert into z_joincost_wide select g, md5(g::text), 'b ' || md5((-g)::text), g / 7.0, 'd ' || g
+	from generate_series(1, 100000) g;
+create table z_joincost_ids as select g, (g * 7919 * 13) % 100000 + 1 as id
+	from generate_series(1, 20) g;
+vacuum analyze z_joincost_wide, z_joincost_ids;
+set zedstore.enable_adaptive_join = off;
+explain (costs off) select count(w.*) from z_joincost_ids join z_joincost_wide w using (id);
+select count(w.*), max(w.a) from z_joincost_ids join z_joincost_wide w using (id);
+drop table z_joincost_wide, z_joincost_ids;

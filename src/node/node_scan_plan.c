@@ -215,25 +215,54 @@ may_leave_out(RelOptInfo *rel, List *vector_clauses)
 
 /* ---- path --------------------------------------------------------------------------- */
 
+/* What the clauses of a scan cost that has programs for some of them. */
+typedef struct ClauseCosts
+{
+	List	   *vector_clauses;
+	QualCost	vector_cost;	/* of these, row by row */
+	QualCost	other_cost;		/* of the others */
+} ClauseCosts;
+
 /*
  * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
  * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
  */
 static Cost
-columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
-			double survivors, const QualCost *vector_cost, const QualCost *other_cost)
+batches_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
+			double survivors, const ClauseCosts *clauses)
 {
-	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
-	Cost		cpu = scan->vectors * batches->decoding +
-		tuples * zscost_filter(vector_clauses) +
-		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
-	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
-		tested * other_cost->per_tuple;
-	double		share = vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE : ZS_SHARE_WITHOUT_CLAUSES;
+	return scan->vectors * batches->decoding + tuples * zscost_filter(clauses->vector_clauses) +
+		survivors * cpu_tuple_cost + tested * clauses->other_cost.per_tuple;
+}
 
-	/* clauses that have no programs may have to come before the join's keys, and are as dear */
-	row_cpu -= (tested - survivors) * cpu_tuple_cost;
-	return Min(cpu, share * Max(row_cpu, 0));
+/*
+ * The same, as the planner is told.  Core's nodes are not charged for decoding, so a scan by
+ * batches that returns all rows it has tested takes a share of their time at most; what joins leave
+ * of it is in proportion to that.
+ */
+static Cost
+columns_cpu(PlannerInfo *root, RelOptInfo *rel, const ScanPath *scan, double tuples, double tested,
+			double survivors, const ClauseCosts *clauses, ZsBatchCosts *batches)
+{
+	Cost		most = (clauses->vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE :
+						ZS_SHARE_WITHOUT_CLAUSES) *
+		(tuples * (cpu_tuple_cost + clauses->vector_cost.per_tuple) +
+		 tested * clauses->other_cost.per_tuple);
+	Cost		cpu;
+	Cost		all;
+
+	Assert(survivors <= tested);
+	*batches = zscost_batches(root, rel, clauses->vector_clauses, survivors / scan->vectors);
+	cpu = batches_cpu(scan, batches, tuples, tested, survivors, clauses);
+	all = cpu;
+	if (survivors < tested)
+	{
+		ZsBatchCosts whole = zscost_batches(root, rel, clauses->vector_clauses,
+											tested / scan->vectors);
+
+		all = batches_cpu(scan, &whole, tuples, tested, tested, clauses);
+	}
+	return all > most ? cpu * most / all : cpu;
 }
 
 /*
@@ -254,8 +283,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		rows;
 	double		tested;
 	double		all_tested;
-	QualCost	vector_cost;
-	QualCost	other_cost;
+	ClauseCosts clauses = {vector_clauses};
 	Cost		cpu;
 	ListCell   *next;
 	ListCell   *lc;
@@ -283,23 +311,21 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	survivors = Max(clamp_row_est(all_tested * share_left), rows);
 	/* what zone maps leave out would not pass; what a join's keys leave out might */
 	tested = Max(all_tested * scan->vectors / scan->zones, survivors);
-	batches = zscost_batches(root, rel, vector_clauses, survivors / scan->vectors);
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
-	cost_qual_eval(&vector_cost, vector_clauses, root);
-	cost_qual_eval(&other_cost, others, root);
+	cost_qual_eval(&clauses.vector_cost, vector_clauses, root);
+	cost_qual_eval(&clauses.other_cost, others, root);
 	if (path->param_info != NULL)
 	{
 		QualCost	join_cost;
 
 		cost_qual_eval(&join_cost, path->param_info->ppi_clauses, root);
-		other_cost.startup += join_cost.startup;
-		other_cost.per_tuple += join_cost.per_tuple;
+		clauses.other_cost.startup += join_cost.startup;
+		clauses.other_cost.per_tuple += join_cost.per_tuple;
 	}
-	cpu = (1 - batches.row_share) *
-		columns_cpu(scan, &batches, tuples, tested, survivors, &vector_cost, &other_cost);
-	cpu += batches.row_share * ZS_SHARE_OF_ROWS *
-		(rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
-		 all_tested * other_cost.per_tuple);
+	cpu = columns_cpu(root, rel, scan, tuples, tested, survivors, &clauses, &batches);
+	cpu = (1 - batches.row_share) * cpu + batches.row_share * ZS_SHARE_OF_ROWS *
+		(rel->tuples * (cpu_tuple_cost + clauses.vector_cost.per_tuple) +
+		 all_tested * clauses.other_cost.per_tuple);
 	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
 		cpu += tested * ZS_COST_PER_JOIN_KEY +
@@ -308,7 +334,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		cpu += rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_SEGMENT;
 	if (path->parallel_workers > 0)
 		cpu /= zscost_parallel_divisor(path->parallel_workers);
-	path->startup_cost = vector_cost.startup + other_cost.startup +
+	path->startup_cost = clauses.vector_cost.startup + clauses.other_cost.startup +
 		path->pathtarget->cost.startup;
 	/* there are programs to be made */
 	if (vector_clauses != NIL && !scan->is_cautious)
