@@ -143,6 +143,23 @@ SKIP:
 {
 	skip 'no injection points', 1 if !has_injection_points($node);
 	$node->safe_psql('postgres', 'create extension injection_points');
+
+	# what is applied last are rows enough for a bulk load, and nobody reads them before files are
+	# swapped
+	my $last = $node->background_psql('postgres');
+
+	$last->query_safe(q{select injection_points_set_local();
+		select injection_points_attach('repack-concurrently-before-lock', 'wait')});
+	$last->query_until(qr/begun/, "\\echo begun\nrepack (concurrently) z;\n");
+	$node->wait_for_event('client backend', 'repack-concurrently-before-lock');
+	$node->safe_psql('postgres', qq{
+		insert into $_ select 390000000 + g, 9, g, 'at the end', null
+			from generate_series(1, 12000) g}) for 'h', 'z';
+	$node->safe_psql('postgres',
+		q{select injection_points_wakeup('repack-concurrently-before-lock')});
+	$last->quit;
+	twins_are_equal('rows that were inserted at the end');
+
 	for my $end ('cancel', 'crash')
 	{
 		my $load;
