@@ -34,213 +34,56 @@
 
 #include "zs_clause.h"
 
+/* The comparisons of two types, which have the operator within their names; cases of a switch. */
+#define SIX_OF(left, right) \
+	case F_##left##EQ##right: case F_##left##NE##right: \
+	case F_##left##LT##right: case F_##left##LE##right: \
+	case F_##left##GT##right: case F_##left##GE##right
+
+#define SIX(name)	SIX_OF(name, )
+
 /* Comparisons whose values have fixed lengths or no collation, and casts that lose nothing. */
 static bool
 is_total_function(Oid funcid)
 {
 	switch (funcid)
 	{
-		case F_BOOLEQ:
-		case F_BOOLNE:
-		case F_BOOLLT:
-		case F_BOOLLE:
-		case F_BOOLGT:
-		case F_BOOLGE:
-		case F_CHAREQ:
-		case F_CHARNE:
-		case F_CHARLT:
-		case F_CHARLE:
-		case F_CHARGT:
-		case F_CHARGE:
-		case F_INT2EQ:
-		case F_INT2NE:
-		case F_INT2LT:
-		case F_INT2LE:
-		case F_INT2GT:
-		case F_INT2GE:
-		case F_INT4EQ:
-		case F_INT4NE:
-		case F_INT4LT:
-		case F_INT4LE:
-		case F_INT4GT:
-		case F_INT4GE:
-		case F_INT8EQ:
-		case F_INT8NE:
-		case F_INT8LT:
-		case F_INT8LE:
-		case F_INT8GT:
-		case F_INT8GE:
-		case F_INT24EQ:
-		case F_INT24NE:
-		case F_INT24LT:
-		case F_INT24LE:
-		case F_INT24GT:
-		case F_INT24GE:
-		case F_INT28EQ:
-		case F_INT28NE:
-		case F_INT28LT:
-		case F_INT28LE:
-		case F_INT28GT:
-		case F_INT28GE:
-		case F_INT42EQ:
-		case F_INT42NE:
-		case F_INT42LT:
-		case F_INT42LE:
-		case F_INT42GT:
-		case F_INT42GE:
-		case F_INT48EQ:
-		case F_INT48NE:
-		case F_INT48LT:
-		case F_INT48LE:
-		case F_INT48GT:
-		case F_INT48GE:
-		case F_INT82EQ:
-		case F_INT82NE:
-		case F_INT82LT:
-		case F_INT82LE:
-		case F_INT82GT:
-		case F_INT82GE:
-		case F_INT84EQ:
-		case F_INT84NE:
-		case F_INT84LT:
-		case F_INT84LE:
-		case F_INT84GT:
-		case F_INT84GE:
-		case F_FLOAT4EQ:
-		case F_FLOAT4NE:
-		case F_FLOAT4LT:
-		case F_FLOAT4LE:
-		case F_FLOAT4GT:
-		case F_FLOAT4GE:
-		case F_FLOAT8EQ:
-		case F_FLOAT8NE:
-		case F_FLOAT8LT:
-		case F_FLOAT8LE:
-		case F_FLOAT8GT:
-		case F_FLOAT8GE:
-		case F_FLOAT48EQ:
-		case F_FLOAT48NE:
-		case F_FLOAT48LT:
-		case F_FLOAT48LE:
-		case F_FLOAT48GT:
-		case F_FLOAT48GE:
-		case F_FLOAT84EQ:
-		case F_FLOAT84NE:
-		case F_FLOAT84LT:
-		case F_FLOAT84LE:
-		case F_FLOAT84GT:
-		case F_FLOAT84GE:
-		case F_NUMERIC_EQ:
-		case F_NUMERIC_NE:
-		case F_NUMERIC_LT:
-		case F_NUMERIC_LE:
-		case F_NUMERIC_GT:
-		case F_NUMERIC_GE:
-		case F_OIDEQ:
-		case F_OIDNE:
-		case F_OIDLT:
-		case F_OIDLE:
-		case F_OIDGT:
-		case F_OIDGE:
+		SIX(BOOL):
+		SIX(CHAR):
+		SIX(INT2):
+		SIX(INT4):
+		SIX(INT8):
+		SIX(INT24):
+		SIX(INT28):
+		SIX(INT42):
+		SIX(INT48):
+		SIX(INT82):
+		SIX(INT84):
+		SIX(FLOAT4):
+		SIX(FLOAT8):
+		SIX(FLOAT48):
+		SIX(FLOAT84):
+		SIX(NUMERIC_):
+		SIX(OID):
+		SIX(PG_LSN_):
+		SIX(CASH_):
+		SIX(DATE_):
+		SIX(TIME_):
+		SIX(TIMETZ_):
+		SIX(TIMESTAMP_):
+		SIX(TIMESTAMPTZ_):
+		SIX_OF(DATE_, _TIMESTAMP):
+		SIX_OF(TIMESTAMP_, _DATE):
+		SIX(INTERVAL_):
+		SIX(UUID_):
+		SIX(MACADDR_):
+		SIX(MACADDR8_):
+		SIX(NETWORK_):
+		SIX(BYTEA):
+		SIX(TID):
 		case F_XIDEQ:
-		case F_PG_LSN_EQ:
-		case F_PG_LSN_NE:
-		case F_PG_LSN_LT:
-		case F_PG_LSN_LE:
-		case F_PG_LSN_GT:
-		case F_PG_LSN_GE:
-		case F_CASH_EQ:
-		case F_CASH_NE:
-		case F_CASH_LT:
-		case F_CASH_LE:
-		case F_CASH_GT:
-		case F_CASH_GE:
-		case F_DATE_EQ:
-		case F_DATE_NE:
-		case F_DATE_LT:
-		case F_DATE_LE:
-		case F_DATE_GT:
-		case F_DATE_GE:
-		case F_TIME_EQ:
-		case F_TIME_NE:
-		case F_TIME_LT:
-		case F_TIME_LE:
-		case F_TIME_GT:
-		case F_TIME_GE:
-		case F_TIMETZ_EQ:
-		case F_TIMETZ_NE:
-		case F_TIMETZ_LT:
-		case F_TIMETZ_LE:
-		case F_TIMETZ_GT:
-		case F_TIMETZ_GE:
-		case F_TIMESTAMP_EQ:
-		case F_TIMESTAMP_NE:
-		case F_TIMESTAMP_LT:
-		case F_TIMESTAMP_LE:
-		case F_TIMESTAMP_GT:
-		case F_TIMESTAMP_GE:
-		case F_TIMESTAMPTZ_EQ:
-		case F_TIMESTAMPTZ_NE:
-		case F_TIMESTAMPTZ_LT:
-		case F_TIMESTAMPTZ_LE:
-		case F_TIMESTAMPTZ_GT:
-		case F_TIMESTAMPTZ_GE:
-		case F_DATE_EQ_TIMESTAMP:
-		case F_DATE_NE_TIMESTAMP:
-		case F_DATE_LT_TIMESTAMP:
-		case F_DATE_LE_TIMESTAMP:
-		case F_DATE_GT_TIMESTAMP:
-		case F_DATE_GE_TIMESTAMP:
-		case F_TIMESTAMP_EQ_DATE:
-		case F_TIMESTAMP_NE_DATE:
-		case F_TIMESTAMP_LT_DATE:
-		case F_TIMESTAMP_LE_DATE:
-		case F_TIMESTAMP_GT_DATE:
-		case F_TIMESTAMP_GE_DATE:
-		case F_INTERVAL_EQ:
-		case F_INTERVAL_NE:
-		case F_INTERVAL_LT:
-		case F_INTERVAL_LE:
-		case F_INTERVAL_GT:
-		case F_INTERVAL_GE:
-		case F_UUID_EQ:
-		case F_UUID_NE:
-		case F_UUID_LT:
-		case F_UUID_LE:
-		case F_UUID_GT:
-		case F_UUID_GE:
-		case F_MACADDR_EQ:
-		case F_MACADDR_NE:
-		case F_MACADDR_LT:
-		case F_MACADDR_LE:
-		case F_MACADDR_GT:
-		case F_MACADDR_GE:
-		case F_MACADDR8_EQ:
-		case F_MACADDR8_NE:
-		case F_MACADDR8_LT:
-		case F_MACADDR8_LE:
-		case F_MACADDR8_GT:
-		case F_MACADDR8_GE:
-		case F_NETWORK_EQ:
-		case F_NETWORK_NE:
-		case F_NETWORK_LT:
-		case F_NETWORK_LE:
-		case F_NETWORK_GT:
-		case F_NETWORK_GE:
-		case F_BYTEAEQ:
-		case F_BYTEANE:
-		case F_BYTEALT:
-		case F_BYTEALE:
-		case F_BYTEAGT:
-		case F_BYTEAGE:
 		case F_ENUM_EQ:
 		case F_ENUM_NE:
-		case F_TIDEQ:
-		case F_TIDNE:
-		case F_TIDLT:
-		case F_TIDLE:
-		case F_TIDGT:
-		case F_TIDGE:
 		case F_INT4_INT2:
 		case F_INT8_INT2:
 		case F_INT8_INT4:
@@ -256,6 +99,9 @@ is_total_function(Oid funcid)
 			return false;
 	}
 }
+
+#undef SIX
+#undef SIX_OF
 
 /* Comparisons of strings, which raise an error if they got no collation. */
 static bool
