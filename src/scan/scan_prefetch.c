@@ -247,7 +247,6 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
 	ZsScanPrefetch *prefetch = palloc_object(ZsScanPrefetch);
 
-	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	Assert(slot == NULL || TTS_IS_ZEDSTORE(slot));
 	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	prefetch->scan = scan;
