@@ -145,10 +145,10 @@ zs_sync_tree() {
 
 # Build the checkout for the server of pg_config $1, with the further arguments for make, and
 # install it below the folder $2; what make says goes to the file $3.  The build is kept in the
-# cache for the next time, when only what has changed is compiled.  Runs of one checkout wait for
-# each other here.
+# cache for the next time, when only what has changed is compiled, and what it installs, which is
+# copied where nothing has changed.  Runs of one checkout wait for each other here.
 zs_build() {
-	local pg_config=$1 destdir=$2 log=$3 dir lock old status=0
+	local pg_config=$1 destdir=$2 log=$3 dir lock old state status=0
 	shift 3
 	dir=$(zs_cache_dir)/build
 	mkdir -p "$dir"
@@ -164,12 +164,59 @@ zs_build() {
 	exec {lock}>"$dir.lock"
 	flock "$lock"
 	zs_sync_tree "$dir"
-	{
-		as_user make -s -C "$dir" -j"$(njobs)" PG_CONFIG="$pg_config" "$@" \
-			&& as_user make -s -C "$dir" install PG_CONFIG="$pg_config" "$@" DESTDIR="$destdir"
-	} >"$log" 2>&1 {lock}>&- || status=1
+	state="$(cksum <"$dir.files") $(zs_server_state "$pg_config")"
+	if [ "$(cat "$dir.built" 2>/dev/null || true)" != "$state" ]; then
+		rm -rf "$dir.built" "$dir.install"
+		zs_make_folder "$dir.install"
+		{
+			as_user make -s -C "$dir" -j"$(njobs)" PG_CONFIG="$pg_config" "$@" && as_user \
+				make -s -C "$dir" install PG_CONFIG="$pg_config" "$@" DESTDIR="$dir.install"
+		} >"$log" 2>&1 {lock}>&- && echo "$state" >"$dir.built" || status=1
+	else
+		echo "nothing has changed" >"$log"
+	fi
+	if [ $status -eq 0 ]; then
+		as_user cp -R --remove-destination "$dir.install/." "$destdir/" >>"$log" 2>&1 || status=1
+	fi
 	exec {lock}>&-
 	return $status
+}
+
+# What tells one build of the server of pg_config $1 from the next.
+zs_server_state() {
+	stat -L -c '%n %Y %s' "$1" "$("$1" --bindir)/postgres" "$("$1" --sharedir)/postgres.bki" |
+		tr '\n' ' '
+}
+
+# A folder that ZS_USER may write to.
+zs_make_folder() {
+	mkdir -p "$1"
+	if is_root; then
+		chown "$ZS_USER:" "$1"
+	fi
+}
+
+# As initdb of the server of pg_config $1 with the further options, for the folder $2.  Clusters
+# that were made once are kept in the folder ZS_CLUSTERS, if there is one, and copied: initdb takes
+# longer than a short test.
+zs_initdb() {
+	local pg_config=$1 data=$2 template state
+	shift 2
+	if [ -z "${ZS_CLUSTERS:-}" ]; then
+		"$("$pg_config" --bindir)/initdb" -D "$data" "$@"
+		return
+	fi
+	template=$ZS_CLUSTERS/$(printf '%s\n' "$pg_config" "$(id -un)" "$@" | cksum | cut -d' ' -f1)
+	state=$(zs_server_state "$pg_config")
+	(
+		flock 9
+		if [ "$(cat "$template.state" 2>/dev/null || true)" != "$state" ]; then
+			rm -rf "$template" "$template.state"
+			"$("$pg_config" --bindir)/initdb" -D "$template" "$@"
+			echo "$state" >"$template.state"
+		fi
+		cp -a "$template" "$data"
+	) 9>"$template.lock"
 }
 
 # Make a private copy of an installed server below the folder $2, laid out as
