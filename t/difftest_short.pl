@@ -1,5 +1,6 @@
 # A short run of the differential tester with a fixed seed: sequential rounds, where each statement
-# must give the same on heap and zedstore, and a concurrent one; scripts/difftest does long ones.
+# must give the same on heap and zedstore, one of expressions that fail, and a concurrent one;
+# scripts/difftest does long ones.
 
 use strict;
 use warnings FATAL => 'all';
@@ -33,6 +34,8 @@ my @tester = (
 	'--conninfo=' . $node->connstr);
 command_ok([ @tester, '--seed=1', '--rounds=4', '--steps=100', 'sequential' ],
 	'statements give the same on heap and zedstore');
+command_ok([ @tester, '--seed=1', '--rounds=1', '--steps=150', 'errors' ],
+	'expressions fail on zedstore where they do on heap');
 command_ok([ @tester, '--seed=1', '--rounds=1', '--phase=6', 'concurrent' ],
 	'invariants hold among sessions');
 ok(!$node->log_contains('TRAP:|PANIC|was terminated by signal'),
