@@ -123,10 +123,12 @@ extern void twins_reset(void);
 extern bool both(int session, Compare compare, const char *sql);
 
 /*
- * The same for expressions that may raise an error: not only must both sides fail or none, the
- * first error must be the same, unless the plans of the query find or join rows in different ways.
+ * The same for expressions that may raise an error.  Plans of the query that find or join rows in
+ * different ways may raise different ones, or none.  With same_order rows are looked at in the
+ * same order, so the first error must be the same, too.
  */
-extern bool both_alike(int session, Compare compare, const char *sql, const char *query);
+extern bool both_alike(int session, Compare compare, const char *sql, const char *query,
+					   bool same_order);
 extern bool both_copy_in(int session, const char *sql, const char *data, size_t len);
 extern void both_send(int session, const char *sql);
 extern void both_wait_blocked(int session);
