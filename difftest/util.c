@@ -14,7 +14,12 @@ static __thread uint64_t rng_state;
 void
 rng_seed(uint64_t seed)
 {
-	rng_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+	/*
+	 * Mixed once, so that seeds which follow each other, as those of rounds do, have streams of
+	 * their own: a multiple of the increment below gives one stream, a number later each time.
+	 */
+	rng_state = seed;
+	rng_state = rng64();
 }
 
 uint64_t
