@@ -247,7 +247,10 @@ guard(const Hazard *hazard, const char *alias)
 	}
 }
 
-/* The value of a hazard, for other rows something else; a guard within it or not. */
+/*
+ * The value of a hazard, for other rows something else; a guard within it or not.  See shown() for
+ * where values that are equal must look the same.
+ */
 static char *
 value_of(const Hazard *hazard, const char *alias)
 {
@@ -277,6 +280,15 @@ value_of(const Hazard *hazard, const char *alias)
 		default:
 			return is;
 	}
+}
+
+/* The same in one form: of 0.0 and 0.00 any may be the one that is shown of a group. */
+static char *
+shown(const Hazard *hazard, const char *alias)
+{
+	char	   *value = value_of(hazard, alias);
+
+	return hazard->kind == 'n' ? S("round(%s, 3)", value) : value;
 }
 
 /* A condition that may fail. */
@@ -509,7 +521,7 @@ random_source(void)
 static char *
 aggregate(const Hazard *hazard, const char *alias)
 {
-	char	   *value = value_of(hazard, alias);
+	char	   *value = shown(hazard, alias);
 	char	   *tail = chance(40) ? S(" filter (where %s)", guard(hazard, alias)) :
 		chance(10) ? S(" filter (where %s)", filter(alias)) : "";
 
@@ -548,7 +560,7 @@ group_query(void)
 	const Hazard *hazard = random_hazard('\0');
 	const char *from = random_source();
 	const char *key = chance(40) ? "t.k" : chance(30) ? "t.t" : chance(30) ? "t.v" :
-		value_of(hazard, "t");
+		shown(hazard, "t");
 	char	   *tail = S("%s%s", chance(50) ? S(" having %s", having()) : "",
 						 chance(25) ? S(" order by count(*) desc, 1 limit %d", rnd(1, 9)) : "");
 
@@ -657,7 +669,7 @@ ordered_query(Compare *compare)
 					 where(hazard, "t"), ties, chance(50) ? " limit 5" : "");
 		case 5:
 			*compare = CMP_ROWS;
-			return S("select distinct t.k, %s from %s t where %s", value_of(hazard, "t"), from,
+			return S("select distinct t.k, %s from %s t where %s", shown(hazard, "t"), from,
 					 where(hazard, "t"));
 		default:
 			/* what rows these are is a matter of the order of the table */

@@ -522,7 +522,8 @@ joins_round(uint64_t seed)
 {
 	rng_seed(seed);
 	twins_reset();
-	both(0, CMP_TAG, "set statement_timeout = '100s'; set parallel_setup_cost = 0;"
+	/* with no cost at all, workers would be started for each row of a loop */
+	both(0, CMP_TAG, "set statement_timeout = '100s'; set parallel_setup_cost = 1;"
 		 "set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;"
 		 "set min_parallel_index_scan_size = 0");
 	njoin = rnd(NJOIN_MIN, NJOIN_MAX);
