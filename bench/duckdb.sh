@@ -5,6 +5,25 @@
 #
 # It comes from PyPI into a virtual environment that goes with the stage.
 
+# A virtual environment with DuckDB, and the extension if a version is given.  $1 name, $2 version.
+duckdb_venv() {
+	local venv=$BENCH_STAGE/venv_$1 packages=(duckdb)
+	[ -z "${2:-}" ] || packages=("duckdb==$2" "duckdb-extension-tpcds==$2")
+	[ -x "$venv/bin/python" ] || python3 -m venv "$venv" >/dev/null 2>&1
+	"$venv/bin/pip" -q install "${packages[@]}" >/dev/null 2>&1
+}
+
+# Start it with the tables and queries of a folder: $1 folder, $2 process_time if processor time is
+# to be measured, $3 options of COPY if the files are not CSV.  False if it cannot be had.
+serve_queries() {
+	duckdb_venv newest || return 1
+	coproc DUCKDB {
+		"$BENCH_STAGE/venv_newest/bin/python" "$ZS_ROOT/bench/duckdb_queries.py" serve "$@"
+	}
+	read -r _ <&"${DUCKDB[0]}" || return 1
+	say "DuckDB $(ask_duckdb version)"
+}
+
 # Start it with the rows of a file: $1 table, $2 file, $3 columns.  False if it cannot be had.
 start_duckdb() {
 	local venv=$BENCH_STAGE/venv

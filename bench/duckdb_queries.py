@@ -1,11 +1,12 @@
-"""TPC-DS by DuckDB: tables as files, queries, DuckDB's own times, and a comparison of rows.
+"""TPC-DS and TPC-H by DuckDB: tables as files, queries, its own times, and a comparison of rows.
 
-tpcds.py generate EXTENSION SCALE FOLDER
-	writes the tables as FOLDER/<table>.csv, schema.tsv, and the queries as q<n>.sql
-tpcds.py serve FOLDER
-	loads the files; then answers each line of standard input: "version"; or "<n> <file>": runs
-	query n, writes its rows to the file, and prints milliseconds
-tpcds.py compare FILE FILE
+duckdb_queries.py generate EXTENSION SCALE FOLDER
+	writes the tables of TPC-DS as FOLDER/<table>.csv, schema.tsv, and the queries as q<n>.sql
+duckdb_queries.py serve FOLDER [CLOCK [OPTIONS]]
+	loads the files of such a folder, of COPY's options if they are not CSV; then answers each
+	line of standard input: "version"; or "<n> <file>": runs query n, writes its rows to the
+	file, and prints milliseconds, of processor time if CLOCK is process_time
+duckdb_queries.py compare FILE FILE
 	exit status 1 and the first difference, if rows differ
 
 Rows are compared in any order; numbers may differ by a billionth, for DuckDB has averages of
@@ -36,16 +37,17 @@ def generate(extension, scale, folder):
         (folder / f"q{number}.sql").write_text(query.strip().rstrip(";") + "\n")
 
 
-def serve(folder):
+def serve(folder, clock="perf_counter", options="header false"):
     import duckdb
 
     folder = Path(folder)
+    now = getattr(time, clock)
     con = duckdb.connect()
     con.execute("set threads = 1")
     for line in (folder / "schema.tsv").read_text().splitlines():
         table, columns = line.split("\t")
         con.execute(f"create table {table} ({columns})")
-        con.execute(f"copy {table} from '{folder}/{table}.csv' (header false, nullstr '\\N')")
+        con.execute(f"copy {table} from '{folder}/{table}.csv' ({options}, nullstr '\\N')")
     print("ready", flush=True)
     for line in sys.stdin:
         words = line.split()
@@ -55,9 +57,9 @@ def serve(folder):
         query = (folder / f"q{words[0]}.sql").read_text()
         best = None
         for _ in range(2):
-            start = time.perf_counter()
+            start = now()
             rows = con.execute(query).fetchall()
-            took = (time.perf_counter() - start) * 1000
+            took = (now() - start) * 1000
             best = took if best is None else min(best, took)
         with open(words[1], "w", newline="") as out:
             writer = csv.writer(out)
