@@ -129,6 +129,7 @@ extern double zscost_rows_found(PlannerInfo *root, RelOptInfo *rel,
 extern void zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs);
 extern Bitmapset *zscost_outputs(RelOptInfo *rel, Relids outer);
 extern Bitmapset *zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo);
+extern Cost zscost_seeks(const ZsRelCosts *costs, double ncolumns);
 extern double zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs);
 extern Cost zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses,
 						 List *param_clauses,
@@ -154,6 +155,7 @@ extern bool zscost_has_lookup(ZsRelCosts *costs);
 typedef struct ZsBatchCosts
 {
 	double		pages;			/* of the columns that it looks at where rows are left */
+	Cost		seeks;			/* for getting to where they begin, see zscost_seeks() */
 	Cost		decoding;		/* vectors of them, were all rows in columns */
 	double		left;			/* share of batches that have rows left */
 	double		row_share;		/* of the rows, those that are in the row tree */

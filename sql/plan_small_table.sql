@@ -108,6 +108,27 @@ do $$ begin for i in 100001 .. 110000 loop
 analyze single_h, single_z;
 select ratio('select count(*) from single_@ where t > ''b''') between 0.2 and 0.8 as mixed;
 
+-- columns that take a few pages are read from several places, so an index leads to few rows sooner
+\set ECHO none
+create table packed_h (id int, k int, v int) using heap with (autovacuum_enabled = off);
+create table packed_z (like packed_h) using zedstore with (autovacuum_enabled = off);
+\set ECHO all
+select test.both('insert into packed_@ select g, g / 3, g from generate_series(1, 12000) g');
+create index on packed_h (id);
+create index on packed_z (id);
+create index on packed_h (k);
+create index on packed_z (k);
+vacuum analyze packed_h, packed_z;
+select pg_relation_size('packed_z') / current_setting('block_size')::int < 40 as few_pages;
+select q, plans(q) from unnest(array[
+	'select v from packed_@ where id = 5000',
+	'select * from packed_@ where k = 500',
+	'select sum(v) from packed_@ where k = 500',
+	'select v from packed_@ where k = 500 order by v desc limit 1',
+	'update packed_@ set v = 0 where id = 77',
+	'select p.v from tiny_@ t join packed_@ p on p.id = t.id where t.id < 4'
+]) q;
+
 -- a generic plan of a foreign key's check, a partition of few rows
 create table child_h (id int references tiny_h) using heap;
 create table child_z (id int references tiny_z) using zedstore;

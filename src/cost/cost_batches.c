@@ -73,6 +73,8 @@ zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double s
 	result.decoding = vectors_cost(costs, first, stripes) +
 		vectors_cost(costs, others, stripes * result.left);
 	result.row_share = costs->row_share;
+	result.seeks = zscost_seeks(costs, bms_num_members(first) +
+								result.left * bms_num_members(others));
 	Assert(result.row_share >= 0 && result.row_share <= 1);
 	bms_free(first);
 	bms_free(others);

@@ -444,6 +444,23 @@ zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
 }
 
 /*
+ * What a scan is charged for getting to where its trees begin: that of the row numbers and those of
+ * the columns lie apart, so the first page of each is read at random.  Without it a table of a few
+ * pages, which may have some ten thousand rows, would be read for each row that an index leads to.
+ * Rows in the row tree are pages of one tree, as a heap's are.
+ */
+Cost
+zscost_seeks(const ZsRelCosts *costs, double ncolumns)
+{
+	double		random_page;
+	double		seq_page;
+
+	Assert(ncolumns >= 0);
+	get_tablespace_page_costs(costs->rel->reltablespace, &random_page, &seq_page);
+	return (1 - costs->row_share) * (1 + ncolumns) * Max(random_page - seq_page, 0);
+}
+
+/*
  * What core charges an index scan for the table's pages beyond what it would take to read all of
  * them in sequence.  Pages of columns are few, and all of them are read sooner than many of them at
  * random; else an index scan would seem dearer than a scan by batches that reads the same.

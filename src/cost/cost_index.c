@@ -391,21 +391,26 @@ correct_bitmap_path(PlannerInfo *root, ZsRelCosts *costs, BitmapHeapPath *path)
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
-/* The pages that a sequential scan reads, at most those of the relation. */
+/*
+ * The pages that a sequential scan reads, at most those of the relation, and what getting to them
+ * is charged.
+ */
 static double
-sequential_pages(PlannerInfo *root, ZsRelCosts *costs)
+sequential_pages(PlannerInfo *root, ZsRelCosts *costs, Cost *seeks)
 {
 	RelOptInfo *rel = costs->rel;
 	Bitmapset  *attrs = zscost_outputs(rel, NULL);
 	double		pages;
 	ListCell   *lc;
 
+	*seeks = 0;
 	if (!zs_enable_column_projection)
 		return rel->pages;
 	foreach(lc, rel->baserestrictinfo)
 		attrs = bms_join(attrs, zscost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	zscost_need(root, costs, attrs);
 	pages = costs->tree_pages + zscost_pages(costs, attrs);
+	*seeks = zscost_seeks(costs, bms_num_members(attrs));
 	bms_free(attrs);
 	return Min(pages, rel->pages);
 }
@@ -415,12 +420,13 @@ static void
 correct_seqscan(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 {
 	RelOptInfo *rel = costs->rel;
-	double		pages = sequential_pages(root, costs);
+	Cost		seeks;
+	double		pages = sequential_pages(root, costs, &seeks);
 	Cost		seq_page;
 
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	Assert(pages <= rel->pages);
-	path->total_cost -= seq_page * (rel->pages - pages);
+	path->total_cost += seeks - seq_page * (rel->pages - pages);
 }
 
 /*

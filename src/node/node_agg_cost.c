@@ -90,7 +90,7 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 	by_rows *= ZS_SHARE_OF_ROWS;
 	if (zones < 1)
 		by_columns += rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_SEGMENT;
-	return ZS_COST_BEGIN_BATCHES + qual.startup +
+	return ZS_COST_BEGIN_BATCHES + qual.startup + batches.seeks +
 		spc_seq * batches.pages * (1 - (1 - batches.row_share) * (1 - zones)) +
 		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns +
 		 rel->rows * zscost_values(exprs)) / divisor;

@@ -219,7 +219,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	/* rows that are in no columns are looked at, and each segment is listed */
 	share = batches.row_share + (1 - batches.row_share) * share;
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
-	path->path.startup_cost = ZS_COST_BEGIN_BATCHES +
+	path->path.startup_cost = ZS_COST_BEGIN_BATCHES + batches.seeks +
 		seq_page_cost * rel->pages * (batches.row_share + column_share) * share +
 		qual.startup + rel->tuples * per_tuple * share +
 		(in_order ? rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost : 0) +
