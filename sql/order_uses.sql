@@ -93,7 +93,9 @@ set enable_hashjoin = off;
 set enable_nestloop = off;
 set zedstore.enable_vector_agg = off;
 set zedstore.enable_topn = off;
-select q.nr, c.result, nodes(query) as nodes
+-- (what is above the scans of the seventh depends on the server's version)
+select q.nr, c.result, case when nr = 7 then substring(nodes(query), 'ZedstoreOrder')
+	else nodes(query) end as nodes
 from queries q join check_all() c using (nr) order by 1;
 set work_mem = '64kB';
 select * from check_all() where result <> 't';
