@@ -5,7 +5,7 @@
  *	  to another block, as a pointer would that became stale when it had just been read.
  *
  * An injection point of that search passes the block of the root on.  It is changed when
- * another process waits for a lightweight lock.
+ * another process waits for a lock of a page's contents.
  *
  * Another one passes on how often a lock was tried; for one process all tries seem to be used up.
  *
@@ -34,6 +34,13 @@ PG_FUNCTION_INFO_V1(always_busy_attach);
 extern PGDLLEXPORT void stale_pointer_run(const char *name, const void *private_data, void *arg);
 extern PGDLLEXPORT void always_busy_run(const char *name, const void *private_data, void *arg);
 
+/* Content locks are lightweight locks before PostgreSQL 19, and have a class of their own since. */
+#if PG_VERSION_NUM >= 190000
+#define WAIT_CONTENT_LOCK	PG_WAIT_BUFFER
+#else
+#define WAIT_CONTENT_LOCK	PG_WAIT_LWLOCK
+#endif
+
 typedef struct StalePointer
 {
 	int			pid;
@@ -54,7 +61,7 @@ stale_pointer_run(const char *name, const void *private_data, void *arg)
 	done = true;
 	pgstat_report_wait_start(PG_WAIT_EXTENSION);
 	while ((proc = BackendPidGetProc(stale->waits_pid)) != NULL &&
-		   (*(volatile uint32 *) &proc->wait_event_info & 0xFF000000) != PG_WAIT_LWLOCK)
+		   (*(volatile uint32 *) &proc->wait_event_info & 0xFF000000) != WAIT_CONTENT_LOCK)
 		pg_usleep(10000);
 	pgstat_report_wait_end();
 	*(BlockNumber *) arg = stale->blkno;
