@@ -157,7 +157,7 @@ set zedstore.debug_switch_after = 3;
 select is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.t = ''T3'''),
 	is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.id = 3'),
 	is_adaptive('select * from o_z o join i_z i on i.id = o.k join i_z j on j.k = i.v
-		where o.id = 3'),
+		where o.id in (3, 4)'),
 	is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.t = ''T3'' for update'),
 	is_adaptive('select * from o_h o join i_h i on i.k = o.k where o.t = ''T3'''),
 	is_adaptive('select * from o_z o join i_z i on i.k = o.k and random() < 2 where o.t = ''T3''');

@@ -146,12 +146,15 @@ explain (costs off) select count(*), sum(n1) from t_z where k between 100 and 30
 explain (costs off) select a3, count(*) from t_z where k between 100 and 110 group by a3;
 set zedstore.enable_vector_agg = off;
 set zedstore.enable_vector_scan = off;
--- sequential scans: only the needed columns' pages
+-- sequential scans: only the needed columns' pages, beside what getting to them costs
 set enable_indexscan = off;
 set enable_bitmapscan = off;
 set enable_indexonlyscan = off;
+select more('select * from t_z') > 0 as seeks;
+set random_page_cost = 1;
 select more('select a1 from t_z') < 0 as few_pages, more('select b1 from t_z') between more('select a1 from t_z') and 0 as more_pages,
 	more('select * from t_z') <= 0 as all_pages;
+reset random_page_cost;
 set zedstore.enable_column_projection = off;
 select more('select a1 from t_z') = 0 as all_columns;
 reset zedstore.enable_column_projection;

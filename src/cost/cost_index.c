@@ -426,6 +426,7 @@ correct_seqscan(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	Assert(pages <= rel->pages);
+	path->startup_cost += seeks;
 	path->total_cost += seeks - seq_page * (rel->pages - pages);
 }
 

@@ -340,7 +340,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (vector_clauses != NIL && !scan->is_cautious)
 		path->startup_cost += ZS_COST_BEGIN_BATCHES;
 	zs_path_add_disabled(path, zs_scan_disabled(rel, path->parallel_workers));
-	path->total_cost = path->startup_cost + cpu + batches.seeks +
+	path->startup_cost += batches.seeks;
+	path->total_cost = path->startup_cost + cpu +
 		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
 }
 
