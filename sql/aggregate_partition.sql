@@ -5,6 +5,8 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET enable_partitionwise_aggregate = on;
+-- getting to columns is a large part of what tables as small as these cost
+SET random_page_cost = 1;
 \set ECHO none
 CREATE TABLE h_pt (id int, k int, n numeric(10,2), f float8, t text) PARTITION BY RANGE (id);
 CREATE TABLE z_pt (LIKE h_pt) PARTITION BY RANGE (id);

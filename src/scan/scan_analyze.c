@@ -33,6 +33,7 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "scan_desc.h"
 #include "zs_page.h"
@@ -161,11 +162,36 @@ drawn_index(ZsScanDesc scan, BlockNumber number, uint64 *index)
 	return true;
 }
 
+/*
+ * Leaves out the rows of the present block whose transactions had not ended when the block was
+ * loaded: snapshot is older than that.  One may commit before ANALYZE comes to its rows; but then
+ * the row tree has been copied without them, and of the row numbers that were reserved for them
+ * some may have been given back.
+ */
+static void
+leave_out_late_rows(ZsScanDesc scan, Snapshot snapshot)
+{
+	int			nkept = 0;
+
+	for (int i = 0; i < scan->nviews; i++)
+	{
+		const ZsRunView *view = &scan->views[i];
+
+		if (view->has_vis && (view->vis.infomask & HEAP_XMIN_COMMITTED) == 0 &&
+			TransactionIdIsNormal(view->vis.xmin) && !zstid_is_current_xact(&view->vis) &&
+			XidInMVCCSnapshot(view->vis.xmin, snapshot))
+			continue;
+		scan->views[nkept++] = *view;
+	}
+	scan->nviews = nkept;
+}
+
 /* Makes the block that number stands for the present one. */
 static void
 load_drawn(ZsScanDesc scan, BlockNumber number)
 {
 	ZsAnalyzeBlocks *blocks = scan->analyze;
+	Snapshot	snapshot;
 	uint64		index;
 
 	blocks->repeated = false;
@@ -180,7 +206,9 @@ load_drawn(ZsScanDesc scan, BlockNumber number)
 		number = occupied_block(blocks, index);
 	}
 	blocks->live = blocks->dead = 0;
+	snapshot = GetLatestSnapshot();
 	zsscan_load_block(scan, number, true);
+	leave_out_late_rows(scan, snapshot);
 }
 
 /*

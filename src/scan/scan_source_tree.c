@@ -71,6 +71,7 @@ zsscan_source_load_batch(ZsRowSource *source, zstid stripe)
 	if (zsrow_fetch_range_ahead(source->rel, stripe, stripe + ZS_STRIPE_ROWS, source->batch,
 								ahead) > 0)
 		source->tree_stripe = stripe;
+	ZS_INJECTION_POINT("zs-source-batch");
 }
 
 /*
