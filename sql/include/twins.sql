@@ -52,6 +52,30 @@ begin
 	return format('DIFFERENT: %s; %s', missing, extra);
 end $$;
 
+-- What a query returns from a twin, h or z: the number of rows and the md5 of all of them, in any
+-- order; or its error.
+create or replace function test.digest(sql text, twin text) returns text language plpgsql as $$
+declare
+	result text;
+begin
+	execute 'select count(*) || '' '' || coalesce(md5(array_to_string(array_agg(q::text
+		order by q::text), ''|'')), '''') from (' || replace(sql, '_@', '_' || twin) || ') q'
+		into result;
+	return result;
+exception when others then
+	return sqlstate || ' ' || replace(sqlerrm, '_' || twin, '_@');
+end $$;
+
+-- Did the query return rows, or none, and no error?
+create or replace function test.succeeded(digest text) returns bool language sql as $$
+	select digest ~ '^[0-9]+ ([0-9a-f]{32})?$'
+$$;
+
+-- What a test shows of it: the number of rows, or the error.
+create or replace function test.count_of(digest text) returns text language sql as $$
+	select case when test.succeeded(digest) then split_part(digest, ' ', 1) else digest end
+$$;
+
 -- The same, and in the same order.
 create or replace function test.same_order(sql text) returns text language sql as $$
 	select test.same('select row_number() over () as n, r from (' || sql || ') r')
