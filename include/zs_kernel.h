@@ -60,6 +60,18 @@ zskernel_bits_get(const uint64 *bits, uint32 row)
 	return (bits[row / 64] >> (row % 64) & 1) != 0;
 }
 
+static inline void
+zskernel_bits_set(uint64 *bits, uint32 row)
+{
+	bits[row / 64] |= UINT64CONST(1) << (row % 64);
+}
+
+static inline void
+zskernel_bits_unset(uint64 *bits, uint32 row)
+{
+	bits[row / 64] &= ~(UINT64CONST(1) << (row % 64));
+}
+
 /* dst &= src, dst |= src, dst &= ~src */
 static inline void
 zskernel_bits_and(uint64 *dst, const uint64 *src)

@@ -131,7 +131,7 @@ keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 		if (isnull)
 		{
 			column->vector.has_nulls = true;
-			column->vector.nulls[row / 64] |= UINT64CONST(1) << (row % 64);
+			zskernel_bits_set(column->vector.nulls, row);
 			column->vals[row] = 0;
 		}
 		else if (column->typbyval)
@@ -145,7 +145,7 @@ keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 				 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
 			{
 				column->vector.has_odd = true;
-				column->vector.odd[row / 64] |= UINT64CONST(1) << (row % 64);
+				zskernel_bits_set(column->vector.odd, row);
 			}
 		}
 	}
@@ -219,7 +219,7 @@ make_scale_common(RowColumn *column, int scale)
 											   &column->scaled[row]))
 		{
 			vector->has_odd = true;
-			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+			zskernel_bits_set(vector->odd, row);
 			column->scaled[row] = 0;
 		}
 	}
@@ -260,7 +260,7 @@ decimal_vector(RowInput *rows, RowColumn *column)
 			scale >= (int) lengthof(powers))
 		{
 			vector->has_odd = true;
-			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+			zskernel_bits_set(vector->odd, row);
 			column->scaled[row] = 0;
 			continue;
 		}

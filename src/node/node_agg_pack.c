@@ -355,7 +355,7 @@ make_vector(ZsAggPack *pack, PackColumn *column, uint32 first, uint32 n, Size *e
 		if (column->key >= 0 && (words[NULLS_WORD] >> column->key & 1))
 		{
 			vector->has_nulls = true;
-			vector->nulls[i / 64] |= UINT64CONST(1) << (i % 64);
+			zskernel_bits_set(vector->nulls, i);
 		}
 		if (column->is_decimal)
 		{

@@ -367,7 +367,7 @@ rare_leave_rows(AggNodeState *state, void *own, uint64 *passed)
 
 		zsagg_cells_fetch(cells, hashes[Min(i + ZS_CELLS_AHEAD, n - 1)]);
 		if (nrows < least || (nrows == least && least > 0 && is_behind(state, vectors, list[i])))
-			passed[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+			zskernel_bits_unset(passed, list[i]);
 	}
 }
 

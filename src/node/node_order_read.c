@@ -51,7 +51,7 @@ filter_batch(OrderState *state, const ZsBatch *batch, uint64 *passed)
 		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
 		if (!ExecQual(ss->ps.qual, econtext))
 		{
-			passed[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+			zskernel_bits_unset(passed, list[i]);
 			InstrCountFiltered1(&ss->ps, 1);
 		}
 	}
@@ -110,7 +110,7 @@ read_keys(OrderState *state, uint64 *passed, bool nulls)
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (first->isnull[list[i]] != nulls)
-			passed[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+			zskernel_bits_unset(passed, list[i]);
 	}
 	/* rows with NULL go to a sort, or come as they are */
 	for (int k = 1; k < state->nkeys && !nulls; k++)

@@ -221,7 +221,7 @@ test_strings(ZsRowFilter *filter, ZsInput *input, uint64 *passed)
 			rows[nrows++] = row;
 		}
 		else if (!entry_is_wanted(filter, entry, value, att->attlen))
-			unwanted[row / 64] |= UINT64CONST(1) << (row % 64);
+			zskernel_bits_set(unwanted, row);
 	}
 	if (nrows > 0)
 	{
@@ -229,7 +229,7 @@ test_strings(ZsRowFilter *filter, ZsInput *input, uint64 *passed)
 		for (uint32 i = 0; i < nrows; i++)
 		{
 			if (!zskernel_bits_get(bits, i))
-				unwanted[rows[i] / 64] |= UINT64CONST(1) << (rows[i] % 64);
+				zskernel_bits_set(unwanted, rows[i]);
 		}
 	}
 	zskernel_bits_andnot(passed, unwanted);

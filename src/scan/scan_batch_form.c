@@ -89,7 +89,7 @@ set_odd(ZsColumnVector *vector, uint32 row)
 	if (!vector->has_odd)
 		zskernel_bits_clear(vector->odd);
 	vector->has_odd = true;
-	vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+	zskernel_bits_set(vector->odd, row);
 }
 
 /* The first row of the batch, which is known to be in the same state as all of its rows. */
