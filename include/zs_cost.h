@@ -157,10 +157,13 @@ typedef struct ZsBatchCosts
 	double		pages;			/* of the columns that it looks at where rows are left */
 	Cost		seeks;			/* for getting to where they begin, see zscost_seeks() */
 	Cost		decoding;		/* vectors of them, were all rows in columns */
+	Cost		others_decoding;	/* of the columns that are read where rows are left, were that
+								 * all batches */
 	double		left;			/* share of batches that have rows left */
 	double		row_share;		/* of the rows, those that are in the row tree */
 } ZsBatchCosts;
 
+extern double zscost_batches_left(const RelOptInfo *rel, double survivors);
 extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
 								   double survivors);
 

@@ -42,6 +42,14 @@ vectors_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double stripes)
 	return cost;
 }
 
+/* The share of the table's batches that have rows left where so many rows are. */
+double
+zscost_batches_left(const RelOptInfo *rel, double survivors)
+{
+	Assert(survivors >= 0);
+	return 1 - exp(-survivors / ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS));
+}
+
 /*
  * What reading the table's columns by batches costs: first_clauses are applied to all rows,
  * survivors is how many pass these; other columns are read for them.
@@ -51,12 +59,11 @@ zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double s
 {
 	ZsRelCosts *costs = zscost_find(rel);
 	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
-	ZsBatchCosts result = {.pages = rel->pages, .left = 1 - exp(-survivors / stripes)};
+	ZsBatchCosts result = {.pages = rel->pages, .left = zscost_batches_left(rel, survivors)};
 	Bitmapset  *first = NULL;
 	Bitmapset  *others;
 	ListCell   *lc;
 
-	Assert(survivors >= 0);
 	if (costs == NULL)
 		return result;
 	foreach(lc, first_clauses)
@@ -70,8 +77,8 @@ zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double s
 	result.pages = costs->tree_pages + zscost_pages(costs, first) +
 		result.left * zscost_pages(costs, others);
 	result.pages = Min(result.pages, rel->pages);
-	result.decoding = vectors_cost(costs, first, stripes) +
-		vectors_cost(costs, others, stripes * result.left);
+	result.others_decoding = vectors_cost(costs, others, stripes);
+	result.decoding = vectors_cost(costs, first, stripes) + result.left * result.others_decoding;
 	result.row_share = costs->row_share;
 	result.seeks = zscost_seeks(costs, bms_num_members(first) +
 								result.left * bms_num_members(others));

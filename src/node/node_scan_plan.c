@@ -257,9 +257,10 @@ columns_cpu(PlannerInfo *root, RelOptInfo *rel, const ScanPath *scan, double tup
 	all = cpu;
 	if (survivors < tested)
 	{
-		ZsBatchCosts whole = zscost_batches(root, rel, clauses->vector_clauses,
-											tested / scan->vectors);
+		ZsBatchCosts whole = *batches;
 
+		whole.left = zscost_batches_left(rel, tested / scan->vectors);
+		whole.decoding += (whole.left - batches->left) * whole.others_decoding;
 		all = batches_cpu(scan, &whole, tuples, tested, tested, clauses);
 	}
 	return all > most ? cpu * most / all : cpu;
