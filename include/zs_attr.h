@@ -136,9 +136,12 @@ extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 
 										  BufferAccessStrategy strategy);
 extern void zsattr_link_segments(Relation rel, ZsAttrLinks *links);
 
-/* ---- memory for the codec (attr_write.c) ---- */
+/* ---- for and with the codec (attr_write.c) ---- */
 
 extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
+extern void zsattr_encode_column(Relation rel, zstid first_row, ZsEncoder *encoder,
+								 const ZsAttrColumn *column, ZsCodecBuf *payload,
+								 ZsSegmentInfo *info, ZsSegmentItem *item);
 
 /* ---- replacing (attr_replace.c) ---- */
 

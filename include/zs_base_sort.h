@@ -18,6 +18,7 @@
 #include "catalog/pg_attribute.h"
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
+#include "utils/tuplesort.h"
 
 #define ZS_SORT_KEY_OPTION	"zedstore_sort_key"
 
@@ -55,5 +56,7 @@ extern ZsSortKeyFault zsbase_sort_key_fault(Form_pg_attribute att);
 extern void zsbase_sort_key_report(ZsSortKeyFault fault, const char *name, Oid type);
 extern int	zsbase_sort_key(Relation rel, bool with_index, ZsSortKey *keys);
 extern int	zsbase_sort_key_of(Relation rel, const char *value, ZsSortKey *keys);
+extern Tuplesortstate *zsbase_sort_begin(TupleDesc desc, const ZsSortKey *keys, int nkeys,
+										 int memory);
 
 #endif							/* ZS_BASE_SORT_H */

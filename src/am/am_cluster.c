@@ -280,22 +280,8 @@ copy_by_key(CopyState *state, TableScanDesc scan, const ZsSortKey *keys, int nke
 	TupleTableSlot *sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
 	TupleTableSlot *row = MakeSingleTupleTableSlot(RelationGetDescr(state->old_table),
 												   &TTSOpsVirtual);
-	AttrNumber	attnos[INDEX_MAX_KEYS];
-	Oid			sortops[INDEX_MAX_KEYS];
-	Oid			collations[INDEX_MAX_KEYS];
-	bool		nulls_first[INDEX_MAX_KEYS];
-	Tuplesortstate *sort;
+	Tuplesortstate *sort = zsbase_sort_begin(desc, keys, nkeys, maintenance_work_mem);
 
-	Assert(nkeys > 0 && nkeys <= INDEX_MAX_KEYS);
-	for (int i = 0; i < nkeys; i++)
-	{
-		attnos[i] = keys[i].attno;
-		sortops[i] = keys[i].sortop;
-		collations[i] = keys[i].collation;
-		nulls_first[i] = keys[i].nulls_first;
-	}
-	sort = tuplesort_begin_heap(desc, nkeys, attnos, sortops, collations, nulls_first,
-								maintenance_work_mem, NULL, TUPLESORT_NONE);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		ZsVisSlot	vis = *zsslot_vis(slot);

@@ -99,13 +99,17 @@ count_holes(const ZsColumnInput *input)
 	return n;
 }
 
-static void
-encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrColumn *column,
-			  ZsCodecBuf *payload, ZsSegmentItem *item)
+/*
+ * Encodes the rows of a column as one segment: payload gets its bytes, *info what its head says,
+ * and *item what the tree would have of it, but for the blocks.  Nothing is written.  Errors:
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED.
+ */
+void
+zsattr_encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrColumn *column,
+					 ZsCodecBuf *payload, ZsSegmentInfo *info, ZsSegmentItem *item)
 {
 	ZsEncodeOptions options = {column->compression, column->compression_level};
 	ZsColumnInput input = column->input;
-	ZsSegmentInfo info;
 	const char *error;
 
 	/* what is no row has some row's xmin, so it is counted and that is all */
@@ -122,16 +126,16 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 						column->attno, RelationGetRelationName(rel)),
 				 errhint("Reduce \"zedstore.write_buffer_size\".")));
 
-	error = zscodec_segment_open(payload->data, payload->len, &info);
-	if (error != NULL || info.stored_size != payload->len ||
-		info.nrows != column->input.nrows)
+	error = zscodec_segment_open(payload->data, payload->len, info);
+	if (error != NULL || info->stored_size != payload->len ||
+		info->nrows != column->input.nrows)
 		elog(ERROR, "encoded column %d of table \"%s\" cannot be read back: %s",
 			 column->attno, RelationGetRelationName(rel),
 			 error != NULL ? error : "sizes differ");
 	fill_item(item, first_row, column->attno == ZS_XMIN_ATTNO ? 1 :
-			  column->natts > 0 ? column->natts : RelationGetNumberOfAttributes(rel), &info);
+			  column->natts > 0 ? column->natts : RelationGetNumberOfAttributes(rel), info);
 	item->nholes = count_holes(&column->input);
-	(void) zsattr_uniform_set(item, payload->data, &info);
+	(void) zsattr_uniform_set(item, payload->data, info);
 }
 
 /* Bytes that a segment of so many stripes leaves empty on its last page, about. */
@@ -306,6 +310,7 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 	{
 		uint32		count = choose_segment_rows(end - done, column->stripe_bytes);
 		ZsAttrColumn part = cut_column(column, done, count);
+		ZsSegmentInfo info;
 		ZsSegmentDraft *draft;
 
 		CHECK_FOR_INTERRUPTS();
@@ -322,8 +327,8 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		draft = &drafts->drafts[drafts->n++];
 		draft->attno = column->attno;
 		zscodec_buf_init(&draft->payload, &drafts->alloc);
-		encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload,
-					  &draft->item);
+		zsattr_encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload,
+							 &info, &draft->item);
 		if (zsattr_item_is_uniform(&draft->item))
 			column->stripe_bytes = 0;
 		else if (count >= ZS_STRIPE_ROWS)

@@ -346,3 +346,28 @@ zsbase_sort_key_of(Relation rel, const char *value, ZsSortKey *keys)
 	zsbase_sort_key_report(fault, name, type);
 	return nkeys;
 }
+
+/*
+ * Begins a sort of rows of desc by the keys, whose attno is the place of the column there, with so
+ * many kB of memory.  The caller ends it.
+ */
+Tuplesortstate *
+zsbase_sort_begin(TupleDesc desc, const ZsSortKey *keys, int nkeys, int memory)
+{
+	AttrNumber	attnos[INDEX_MAX_KEYS];
+	Oid			sortops[INDEX_MAX_KEYS];
+	Oid			collations[INDEX_MAX_KEYS];
+	bool		nulls_first[INDEX_MAX_KEYS];
+
+	Assert(nkeys > 0 && nkeys <= INDEX_MAX_KEYS);
+	for (int i = 0; i < nkeys; i++)
+	{
+		Assert(keys[i].attno > 0 && keys[i].attno <= desc->natts);
+		attnos[i] = keys[i].attno;
+		sortops[i] = keys[i].sortop;
+		collations[i] = keys[i].collation;
+		nulls_first[i] = keys[i].nulls_first;
+	}
+	return tuplesort_begin_heap(desc, nkeys, attnos, sortops, collations, nulls_first, memory, NULL,
+								TUPLESORT_NONE);
+}

@@ -65,7 +65,8 @@ typedef struct SortWindow
 typedef struct SortSample
 {
 	Relation	rel;
-	const ZsSortKey *keys;
+	const ZsSortKey *keys;		/* columns of the table */
+	ZsSortKey	places[INDEX_MAX_KEYS];	/* the same in desc */
 	int			nkeys;
 	SortSupportData compare[INDEX_MAX_KEYS];
 	ZsAttrReader *readers[INDEX_MAX_KEYS];
@@ -167,22 +168,9 @@ compare_key(SortSample *sample, const Datum *values, const bool *isnull)
 }
 
 static Tuplesortstate *
-begin_sort(SortSample *sample)
+begin_sort(const SortSample *sample)
 {
-	AttrNumber	attnos[INDEX_MAX_KEYS];
-	Oid			sortops[INDEX_MAX_KEYS];
-	Oid			collations[INDEX_MAX_KEYS];
-	bool		nulls_first[INDEX_MAX_KEYS];
-
-	for (int i = 0; i < sample->nkeys; i++)
-	{
-		attnos[i] = i + 1;
-		sortops[i] = sample->keys[i].sortop;
-		collations[i] = sample->keys[i].collation;
-		nulls_first[i] = sample->keys[i].nulls_first;
-	}
-	return tuplesort_begin_heap(sample->desc, sample->nkeys, attnos, sortops, collations,
-								nulls_first, work_mem, NULL, TUPLESORT_NONE);
+	return zsbase_sort_begin(sample->desc, sample->places, sample->nkeys, work_mem);
 }
 
 /* Copies the key of a sorted row. */
@@ -383,15 +371,6 @@ gather_column(SortSample *sample, AttrNumber attno, ZsAttrReader *reader, const 
 	zsvacuum_builder_rewrite(builder, rewrite);
 }
 
-/* Bytes of pages that the payload takes, as the tree's item of it would count them. */
-static double
-encoded_size(const ZsCodecBuf *payload, const ZsSegmentInfo *info)
-{
-	ZsUniform	uniform;
-
-	return zscodec_uniform_find(payload->data, info, &uniform) ? 0 : payload->len;
-}
-
 /* How many vectors lie over a value, given those of both windows apart, and together. */
 static double
 estimate_depth(const SortSample *sample, ZsZoneBounds *apart, ZsZoneBounds *together)
@@ -446,23 +425,18 @@ estimate_column(SortSample *sample, AttrNumber attno, ZsSortEstimate *estimate)
 		{
 			uint32		n = Min(window->nrows - from, ZS_SEGMENT_ROWS);
 			ZsAttrRewrite rewrite;
-			ZsEncodeOptions options;
 			ZsSegmentInfo info;
-			const char *error;
+			ZsSegmentItem item;
 
 			gather_column(sample, attno, reader, window->rows + from, n, &rewrite);
 			rewrite.column.input.continues = nrows > 0;
-			options.compression = rewrite.column.compression;
-			options.level = rewrite.column.compression_level;
-			error = zscodec_segment_encode(&encoder, &rewrite.column.input, &options, &payload);
-			if (error == NULL)
-				error = zscodec_segment_open(payload.data, payload.len, &info);
-			if (error != NULL)
-				elog(ERROR, "could not encode column %d of table \"%s\": %s", attno,
-					 RelationGetRelationName(sample->rel), error);
+			zsattr_encode_column(sample->rel, 0, &encoder, &rewrite.column, &payload, &info,
+								 &item);
 			zsscan_bounds_add_vectors(&apart[w], &info);
 			zsscan_bounds_add_vectors(&together, &info);
-			size += encoded_size(&payload, &info);
+			/* of one value there are no pages */
+			if (!zsattr_item_is_uniform(&item))
+				size += item.payload_size;
 			nrows += n;
 		}
 	}
@@ -485,6 +459,8 @@ begin_sample(SortSample *sample, Relation rel, const ZsSortKey *keys, int nkeys)
 	{
 		SortSupport compare = &sample->compare[i];
 
+		sample->places[i] = keys[i];
+		sample->places[i].attno = i + 1;
 		TupleDescCopyEntry(sample->desc, i + 1, RelationGetDescr(rel), keys[i].attno);
 		sample->readers[i] = zsattr_reader_begin(rel, RelationGetDescr(rel), keys[i].attno, 0,
 												 NULL);
