@@ -418,8 +418,8 @@ sub vacuum
 		my $text = slurp_file($file);
 
 		# what the I/O workers do is undone in no other way than what the checkpointer does;
-		# a conversion takes many transactions (adopt_convert.pl)
-		my $points = $file =~ m{/(io|convert)/} ? \%other_points : \%points;
+		# a conversion takes many transactions (adopt_convert.pl); a scan writes nothing
+		my $points = $file =~ m{/(io|convert|scan)/} ? \%other_points : \%points;
 		$points->{$1}++ while $text =~ /ZS_INJECTION_POINT\("([^"]+)"\)/g;
 		$other_points{$1}++ while $text =~ /ZS_INJECTION_POINT_ARG\("([^"]+)"/g;
 		$other_points{$1}++ while $text =~ /STEP_POINT\(\w+, "([^"]+)"/g;
