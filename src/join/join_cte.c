@@ -373,7 +373,7 @@ cost_below_joins(const Plan *plan)
 			/* how often the inner side is looked up the costs of both sides do not say */
 			if (((const NestLoop *) plan)->nestParams != NIL)
 				return plan->total_cost;
-			/* fall through */
+			ZS_FALLTHROUGH;
 		case T_HashJoin:
 		case T_MergeJoin:
 		case T_Hash:
