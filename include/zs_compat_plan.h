@@ -25,6 +25,20 @@
 #define zs_join_is_right_semi(type)	false
 #endif
 
+/*
+ * The cheapest path of the side that a pair of kind JOIN_UNIQUE_OUTER or JOIN_UNIQUE_INNER wants
+ * without duplicates: 19 has a relation for it, 17 and 18 put a path on that of the duplicates,
+ * whose partial paths have them; needs optimizer/pathnode.h.
+ */
+#if ZS_PG_AT_LEAST(19)
+#define zs_unique_path(root, rel, sjinfo)	((rel)->cheapest_total_path)
+#define zs_unique_partial_paths(rel)	((rel)->partial_pathlist)
+#else
+#define zs_unique_path(root, rel, sjinfo) \
+	((Path *) create_unique_path(root, rel, (rel)->cheapest_total_path, sjinfo))
+#define zs_unique_partial_paths(rel)	NIL
+#endif
+
 /* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */
 #if ZS_PG_AT_LEAST(18)
 #define zs_pathkey_operator(pk, type) \

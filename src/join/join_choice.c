@@ -183,8 +183,8 @@ void
 zsjoin_choice_drop_loops(const ZsJoinPair *pair)
 {
 	RelOptInfo *joinrel = pair->joinrel;
-	Path	   *outer = pair->outerrel->cheapest_total_path;
-	Path	   *inner = pair->innerrel->cheapest_total_path;
+	Path	   *outer = pair->outer;
+	Path	   *inner = pair->inner;
 
 	Assert(outer->param_info == NULL && inner->param_info == NULL);
 	if (wants_first_rows(pair->root))
@@ -199,11 +199,10 @@ zsjoin_choice_drop_loops(const ZsJoinPair *pair)
 					  cheaper(hash, cheapest_other(pair, joinrel->pathlist))) > 0)
 			add_path(joinrel, hash);
 	}
-	if (joinrel->consider_parallel && pair->outerrel->partial_pathlist != NIL &&
+	if (joinrel->consider_parallel && pair->partial_outer != NIL &&
 		inner->parallel_safe && has_risky(pair, joinrel->partial_pathlist))
 	{
-		Path	   *hash = zsjoin_pair_hash(pair, linitial(pair->outerrel->partial_pathlist),
-											inner, false);
+		Path	   *hash = zsjoin_pair_hash(pair, linitial(pair->partial_outer), inner, false);
 
 		if (drop_from(pair, &joinrel->partial_pathlist,
 					  cheaper(hash, cheapest_other(pair, joinrel->partial_pathlist))) > 0)

@@ -27,7 +27,11 @@ typedef struct ZsJoinPair
 	RelOptInfo *joinrel;
 	RelOptInfo *outerrel;
 	RelOptInfo *innerrel;
+	Path	   *outer;			/* cheapest of outerrel, without duplicates if they must go */
+	Path	   *inner;			/* the same of innerrel */
+	List	   *partial_outer;	/* partial paths of outerrel that may be joined */
 	JoinType	jointype;		/* INNER, LEFT, SEMI or ANTI */
+	bool		is_unique;		/* SEMI by way of INNER: a side is rid of its duplicates first */
 	JoinPathExtraData *extra;
 	List	   *hashclauses;	/* RestrictInfo, not NIL */
 } ZsJoinPair;

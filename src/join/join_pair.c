@@ -83,6 +83,27 @@ zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *innerrel, Join
 }
 
 /*
+ * What core joins when it makes an inner join of a semijoin, by leaving out duplicates of one side
+ * first: a pair of kind JOIN_UNIQUE_OUTER or JOIN_UNIQUE_INNER.
+ */
+static void
+leave_out_duplicates(ZsJoinPair *pair, JoinType jointype)
+{
+	SpecialJoinInfo *sjinfo = pair->extra->sjinfo;
+
+	Assert(sjinfo->jointype == JOIN_SEMI);
+	pair->jointype = JOIN_INNER;
+	pair->is_unique = true;
+	if (jointype == JOIN_UNIQUE_OUTER)
+	{
+		pair->outer = zs_unique_path(pair->root, pair->outerrel, sjinfo);
+		pair->partial_outer = zs_unique_partial_paths(pair->outerrel);
+	}
+	else
+		pair->inner = zs_unique_path(pair->root, pair->innerrel, sjinfo);
+}
+
+/*
  * Fills *pair in.  False if a hash join of core's could not take the place of a nested loop over
  * these relations, or is not allowed to.
  */
@@ -90,23 +111,29 @@ bool
 zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 				 RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
 {
-	const Path *outer = outerrel->cheapest_total_path;
-	const Path *inner = innerrel->cheapest_total_path;
+	bool		is_unique = jointype == JOIN_UNIQUE_OUTER || jointype == JOIN_UNIQUE_INNER;
 
 	Assert(!bms_overlap(outerrel->relids, innerrel->relids));
 	if (!zs_join_may_hash(extra) || (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
-									 jointype != JOIN_SEMI && jointype != JOIN_ANTI))
+									 jointype != JOIN_SEMI && jointype != JOIN_ANTI && !is_unique))
 		return false;
-	if (outer == NULL || outer->param_info != NULL || inner == NULL || inner->param_info != NULL ||
-		!bms_is_empty(joinrel->lateral_relids))
+	pair->outer = outerrel->cheapest_total_path;
+	pair->inner = innerrel->cheapest_total_path;
+	if (pair->outer == NULL || pair->outer->param_info != NULL || pair->inner == NULL ||
+		pair->inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids))
 		return false;
 	pair->root = root;
 	pair->joinrel = joinrel;
 	pair->outerrel = outerrel;
 	pair->innerrel = innerrel;
+	pair->partial_outer = outerrel->partial_pathlist;
 	pair->jointype = jointype;
+	pair->is_unique = false;
 	pair->extra = extra;
-	pair->hashclauses = zsjoin_hashclauses(joinrel, outerrel, innerrel, jointype,
+	if (is_unique)
+		leave_out_duplicates(pair, jointype);
+	Assert(pair->outer != NULL && pair->inner != NULL);
+	pair->hashclauses = zsjoin_hashclauses(joinrel, outerrel, innerrel, pair->jointype,
 										   extra->restrictlist);
 	return pair->hashclauses != NIL;
 }
