@@ -61,4 +61,34 @@ where h is distinct from z;
 vacuum z_held;
 select * from zs_check('z_held');
 
+-- A load whose last rows fill the buffer gives its memory back, so that others in the transaction
+-- have as much.
+set zedstore.write_buffer_size = '8MB';
+begin;
+do $$
+begin
+	for n in 1..4 loop
+		execute format('create table z_filled_%s using zedstore as
+			select i, 0 as same from generate_series(1, 262144) i', n);
+	end loop;
+end $$;
+select n, count(*), min(nrows), max(nrows)
+from generate_series(1, 4) n, pg_zs_segments(('z_filled_' || n)::regclass)
+where attname = 'i' group by n order by n;
+rollback;
+
+-- ... and so do rows that wait, of tables that are older: that of the others is written.
+create table z_first (i int, same int) using zedstore;
+create table z_second (like z_first) using zedstore;
+create table z_third (like z_first) using zedstore;
+begin;
+insert into z_first select i, 0 from generate_series(1, 250000) i;
+insert into z_second select i, 0 from generate_series(1, 250000) i;
+insert into z_third select i, 0 from generate_series(1, 250000) i;
+commit;
+select t, count(*), sum(nrows), max(nrows)
+from unnest(array['z_first', 'z_second', 'z_third']) t, pg_zs_segments(t::regclass)
+where attname = 'i' group by t order by t;
+select count(*), sum(i) from z_first;
+
 reset zedstore.write_buffer_size;

@@ -187,18 +187,13 @@ forget_gone(ZsWriteBuffer *buf)
 		discard(buf);
 }
 
-/*
- * Memory is short: writes the largest buffer, which is usually ours.
- */
-void
-zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
+/* The buffer that takes most memory; buf if no other takes more. */
+static ZsWriteBuffer *
+find_largest(ZsWriteBuffer *buf)
 {
-	dlist_iter	iter;
 	ZsWriteBuffer *largest = buf;
-	Relation	other_rel;
+	dlist_iter	iter;
 
-	if (likely(zswrite_memory_allows(0)))
-		return;
 	dlist_foreach(iter, &live_buffers)
 	{
 		ZsWriteBuffer *other = dlist_container(ZsWriteBuffer, live, iter.cur);
@@ -206,37 +201,87 @@ zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 		if (other->bytes > largest->bytes)
 			largest = other;
 	}
-	if (largest == buf)
+	return largest;
+}
+
+/* Writes what is full or large, and gives the memory back. */
+static void
+shrink_buffer(Relation rel, ZsWriteBuffer *buf)
+{
+	zswrite_write_items(rel, buf);
+	zswrite_write_columns(rel, buf, true);
+	zswrite_trim_columns(buf);
+}
+
+/* The same for a buffer of another table than the one that is being written to. */
+static void
+shrink_other(ZsWriteBuffer *buf)
+{
+	Relation	rel = open_buffer_table(buf);
+
+	if (rel == NULL)
 	{
-		zswrite_write_items(rel, buf);
-		zswrite_write_columns(rel, buf, true);
-		zswrite_trim_columns(buf);
+		forget_gone(buf);
 		return;
 	}
-	other_rel = open_buffer_table(largest);
-	if (other_rel == NULL)
-		forget_gone(largest);
+	shrink_buffer(rel, buf);
+	table_close(rel, NoLock);
+}
+
+/*
+ * Memory is short: writes the largest buffer, which is usually ours.
+ */
+void
+zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
+{
+	ZsWriteBuffer *largest;
+
+	if (likely(zswrite_memory_allows(0)))
+		return;
+	largest = find_largest(buf);
+	if (largest == buf)
+		shrink_buffer(rel, buf);
 	else
-	{
-		zswrite_write_items(other_rel, largest);
-		zswrite_write_columns(other_rel, largest, true);
-		zswrite_trim_columns(largest);
-		table_close(other_rel, NoLock);
-	}
+		shrink_other(largest);
+}
+
+/*
+ * The column part of buf may not grow for lack of memory.  A load into another table that is over
+ * may have most of it: the largest buffer is written if that is not ours.  True if there is more
+ * memory now.
+ */
+bool
+zswrite_buffer_make_room(ZsWriteBuffer *buf)
+{
+	ZsWriteBuffer *largest = find_largest(buf);
+	Size		before = largest->bytes;
+
+	if (largest == buf)
+		return false;
+	shrink_other(largest);
+	return largest->bytes < before;
 }
 
 /*
  * Writes this transaction's buffered rows of the table, and gives reserved row
  * numbers back that were not used.  Called before this backend reads the
  * table.  Cheap when there is nothing to do.
+ *
+ * A load whose last rows filled the part leaves a buffer without rows but with the memory of a full
+ * one, of which other tables would have less.
  */
 void
 zswrite_flush(Relation rel)
 {
 	ZsWriteBuffer *buf = find_buffer(RelationGetRelid(rel));
 
-	if (buf != NULL && !is_empty(buf) && RelFileLocatorEquals(buf->locator, rel->rd_locator))
+	if (buf == NULL || buf->context == NULL ||
+		!RelFileLocatorEquals(buf->locator, rel->rd_locator))
+		return;
+	if (!is_empty(buf))
 		flush_buffer(rel, buf);
+	else if (buf->columns != NULL)
+		zswrite_columns_free(buf);
 }
 
 /* As zswrite_flush(), if the row is in the buffer. */

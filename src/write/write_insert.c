@@ -40,8 +40,13 @@
 static void
 write_if_full(Relation rel, ZsWriteBuffer *buf)
 {
-	if (unlikely(zswrite_columns_full(buf)))
+	while (unlikely(zswrite_columns_full(buf)))
+	{
+		if (buf->nrows < ZSWRITE_PART_ROWS && zswrite_buffer_make_room(buf))
+			continue;
 		zswrite_write_columns(rel, buf, true);
+		break;
+	}
 	zswrite_buffer_check_limit(rel, buf);
 }
 

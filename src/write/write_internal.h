@@ -225,6 +225,7 @@ extern bool zswrite_committing;
 
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
 extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
+extern bool zswrite_buffer_make_room(ZsWriteBuffer *buf);
 extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
 extern bool zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid);
 
