@@ -13,11 +13,19 @@ FROM generate_series(1, 280000) i;
 CREATE TABLE estimate_still USING heap AS
 SELECT i AS id, 1 AS a, 'x'::text AS b, timestamp '2026-01-01' + i * interval '1 s' AS at,
     0.5::float8 AS f
-FROM generate_series(1, 280000) i;
+FROM generate_series(1, 1400000) i;
 CREATE TABLE estimate_wide USING heap AS
 SELECT i AS id,
     (SELECT string_agg(md5((i * 400 + k)::text), '') FROM generate_series(1, 400) k) AS doc
 FROM generate_series(1, 500) i;
+-- dead rows in places, dropped columns, another type behind the first quarter
+CREATE TABLE estimate_changed (id int, gone text, t text, n int) USING heap
+WITH (autovacuum_enabled = off);
+INSERT INTO estimate_changed
+SELECT i, 'gone', CASE WHEN i < 400000 THEN 'same' ELSE 'number ' || i % 1000 END, random_at(4, i)
+FROM generate_series(1, 1600000) i;
+ALTER TABLE estimate_changed DROP COLUMN gone;
+DELETE FROM estimate_changed WHERE id BETWEEN 600000 AND 700000 OR id % 10 = 0;
 CREATE TABLE estimate_few USING heap AS
 SELECT i AS id, i::text AS t FROM generate_series(1, 100) i;
 ANALYZE estimate_plain, estimate_still, estimate_wide, estimate_few;
@@ -42,8 +50,9 @@ BEGIN
     RETURN NEXT;
 END $$;
 SELECT tab, percent, e.*
-FROM unnest(ARRAY['estimate_plain', 'estimate_still', 'estimate_wide', 'estimate_few']) tab,
-    unnest(ARRAY[NULL, 40]::float8[]) percent, estimate_is_right(tab, percent) e
+FROM (VALUES ('estimate_plain', NULL::float8), ('estimate_still', NULL), ('estimate_still', 100),
+    ('estimate_wide', 1), ('estimate_changed', 1), ('estimate_few', NULL), ('estimate_few', 100)
+    ) t (tab, percent), estimate_is_right(tab, percent) e
 ORDER BY tab, percent;
 
 -- columns with their encodings; what else it says
@@ -68,6 +77,36 @@ END $$;
 SELECT item, name FROM zs_estimate('"Estimate odd"') WHERE item IN ('column', 'table');
 SELECT name, detail FROM zs_estimate('"Estimate odd"') WHERE item = 'advice';
 
+-- partitions that are heap, and their sum; a level below, and none
+CREATE TABLE estimate_parts (a int, b text) PARTITION BY LIST (a);
+CREATE TABLE estimate_part_1 PARTITION OF estimate_parts FOR VALUES IN (1) USING heap;
+CREATE TABLE estimate_part_2 PARTITION OF estimate_parts FOR VALUES IN (2) PARTITION BY LIST (b);
+CREATE TABLE estimate_part_2x PARTITION OF estimate_part_2 FOR VALUES IN ('x') USING heap;
+CREATE TABLE estimate_part_3 PARTITION OF estimate_parts FOR VALUES IN (3) USING zedstore;
+CREATE TABLE estimate_part_4 PARTITION OF estimate_parts FOR VALUES IN (4) USING heap;
+INSERT INTO estimate_parts SELECT 1 + i % 3, 'x' FROM generate_series(1, 30000) i;
+CREATE TABLE estimate_sums USING heap AS SELECT * FROM zs_estimate('estimate_parts');
+SELECT item, name, ratio < 1 AS smaller, detail FROM estimate_sums ORDER BY item, name;
+SELECT sum(heap_bytes * sign) AS heap, sum(zedstore_bytes * sign) AS zedstore
+FROM estimate_sums, LATERAL (SELECT CASE item WHEN 'table' THEN 1 ELSE -1 END AS sign) s;
+CREATE TABLE estimate_bare (a int) PARTITION BY LIST (a);
+SELECT * FROM zs_estimate('estimate_bare');
+
+-- in a transaction, which keeps its settings; no parallel scan, which would change the order
+SELECT zedstore_bytes AS expected FROM zs_estimate('estimate_still', 100)
+WHERE item = 'table' \gset
+BEGIN;
+SET LOCAL max_parallel_workers_per_gather = 2;
+SET LOCAL parallel_setup_cost = 0;
+SET LOCAL parallel_tuple_cost = 0;
+SET LOCAL min_parallel_table_scan_size = 0;
+SELECT zedstore_bytes = :expected AS same FROM zs_estimate('estimate_still', 100)
+WHERE item = 'table';
+SELECT current_setting('max_parallel_workers_per_gather'),
+    current_setting('client_min_messages') = (SELECT reset_val FROM pg_settings
+        WHERE name = 'client_min_messages') AS messages;
+COMMIT;
+
 -- a member of pg_monitor who may read the table, and others
 CREATE ROLE regress_zs_watcher IN ROLE pg_monitor;
 CREATE ROLE regress_zs_nobody;
@@ -79,6 +118,12 @@ SET ROLE regress_zs_nobody;
 SELECT count(*) FROM zs_estimate('estimate_few');
 RESET ROLE;
 
+-- rows that a policy hides would be missed
+ALTER TABLE estimate_few ENABLE ROW LEVEL SECURITY;
+SET ROLE regress_zs_watcher;
+SELECT * FROM zs_estimate('estimate_few');
+RESET ROLE;
+
 -- no heap tables, none with rows, no percentage
 CREATE TABLE estimate_zs (a int) USING zedstore;
 CREATE TABLE estimate_empty (a int) USING heap;
@@ -87,14 +132,17 @@ SELECT * FROM zs_estimate('estimate_zs');
 SELECT * FROM zs_estimate('estimate_view');
 SELECT * FROM zs_estimate(NULL);
 SELECT * FROM zs_estimate('estimate_empty');
+INSERT INTO estimate_empty VALUES (1);
+DELETE FROM estimate_empty;
+SELECT * FROM zs_estimate('estimate_empty');
 SELECT * FROM zs_estimate('estimate_few', 0);
 SELECT * FROM zs_estimate('estimate_few', 101);
 SELECT * FROM zs_estimate('estimate_few', 'NaN');
 SELECT count(*) FROM pg_class WHERE relname ~ 'zs_estimate' AND relkind = 'r';
 
 DROP VIEW estimate_view;
-DROP TABLE estimate_plain, estimate_still, estimate_wide, estimate_few, estimate_zs, estimate_empty,
-    "Estimate odd";
+DROP TABLE estimate_plain, estimate_still, estimate_wide, estimate_changed, estimate_few,
+    estimate_parts, estimate_bare, estimate_sums, estimate_zs, estimate_empty, "Estimate odd";
 DROP DOMAIN estimate_code;
 DROP FUNCTION estimate_is_right, random_at;
 DROP ROLE regress_zs_watcher, regress_zs_nobody;

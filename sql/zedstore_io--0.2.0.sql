@@ -343,22 +343,29 @@ CREATE FUNCTION zs_estimate(relation regclass, percent float8 DEFAULT NULL,
 RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE COST 100000 ROWS 30
 SET search_path = pg_catalog, pg_temp
+SET row_security = off
+SET max_parallel_workers_per_gather = 0
+SET synchronize_seqscans = off
 AS $$
 DECLARE
 	blcksz CONSTANT int8 := current_setting('block_size')::int8;
-	run_rows CONSTANT int8 := 65536;	-- of a full segment
+	usual_runs CONSTANT int8 := 16;
 	most_runs CONSTANT int8 := 64;
+	run_bytes CONSTANT int8 := 67108864;	-- of wide rows no more
+	run_rows CONSTANT int8 := 65536;	-- of a full segment
 	entries CONSTANT float8 := 80;		-- of segments in an index page
+	kind text;
 	targets text;
 	blocks int8;
-	density float8;
-	run int8;
+	density float8;						-- rows of a block
+	run int8;							-- blocks
 	runs int8;
+	segments int8 := 1;					-- of a run
+	ranges text[];
 	query text;
-	sample_blocks int8;
 	sample_rows int8;
 	scale float8;
-	whole boolean;
+	whole boolean := false;
 	started timestamptz;
 	seconds float8;
 	stat record;
@@ -368,15 +375,29 @@ BEGIN
 		RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
 			MESSAGE = 'the table must not be null';
 	END IF;
-	IF NOT EXISTS (
-		SELECT FROM pg_class c JOIN pg_am a ON a.oid = c.relam
-		WHERE c.oid = relation AND c.relkind IN ('r', 'm') AND a.amname = 'heap') THEN
+	SELECT c.relkind INTO kind FROM pg_class c LEFT JOIN pg_am a ON a.oid = c.relam
+	WHERE c.oid = relation AND (c.relkind = 'p' OR c.relkind IN ('r', 'm') AND a.amname = 'heap');
+	IF kind IS NULL THEN
 		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
 			MESSAGE = format('"%s" is not a heap table', relation);
 	END IF;
 	IF percent <= 0 OR percent > 100 OR percent = 'NaN' THEN
 		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
 			MESSAGE = 'the percentage must be greater than 0 and at most 100';
+	END IF;
+
+	-- of a partitioned table those partitions that are heap, and their sum
+	IF kind = 'p' THEN
+		RETURN QUERY WITH e AS MATERIALIZED (
+			SELECT e.* FROM pg_partition_tree(relation) p JOIN pg_class c ON c.oid = p.relid
+				JOIN pg_am a ON a.oid = c.relam, @extschema@.zs_estimate(p.relid, percent) e
+			WHERE c.relkind = 'r' AND a.amname = 'heap' AND e.item = 'table')
+		SELECT 'partition', e.name, e.heap_bytes, e.zedstore_bytes, e.ratio, e.detail FROM e
+		UNION ALL
+		SELECT 'table', relation::text, sum(e.heap_bytes)::int8, sum(e.zedstore_bytes)::int8,
+			round(sum(e.zedstore_bytes) / sum(e.heap_bytes), 4), format('%s partitions', count(*))
+		FROM e HAVING count(*) > 0;
+		RETURN;
 	END IF;
 	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO targets
 	FROM pg_attribute
@@ -387,38 +408,56 @@ BEGIN
 		RETURN;
 	END IF;
 
-	SELECT CASE WHEN c.reltuples > 0 AND c.relpages > 0 THEN c.reltuples / c.relpages ELSE 50 END
-	INTO density FROM pg_class c WHERE c.oid = relation;
-	run := least(blocks, greatest(1, ceil(run_rows / density)::int8));
-	runs := CASE WHEN percent IS NULL THEN 16
-			ELSE greatest(1, ceil(blocks * percent / 100 / run)::int8) END;
-	IF runs > most_runs THEN
-		run := run * ceil(runs / most_runs::float8)::int8;
-		runs := most_runs;
-	END IF;
-	IF runs * run >= blocks THEN
-		runs := 1;
-		run := blocks;
-	END IF;
+	-- runs of neighbouring rows, as long as segments, in the middle of as many parts of the table;
+	-- some blocks tell first how many of them a run is
+	run := 4;
+	runs := usual_runs;
+	FOR step IN 1 .. 2 LOOP
+		IF step = 2 THEN
+			-- where rows are denser a run ends before its last block
+			run := CASE WHEN density > 0 THEN ceil(least(run_rows / density * 9 / 8,
+				run_bytes::float8 * blocks / pg_table_size(relation))) ELSE blocks END;
+			runs := greatest(usual_runs, ceil(blocks * percent / 100 / run));
+			segments := ceil(runs::float8 / most_runs);
+			runs := least(runs, most_runs);
+			run := run * segments;
+		END IF;
+		whole := runs * run >= blocks;
+		IF whole THEN
+			runs := 1;
+			run := blocks;
+		END IF;
+		SELECT array_agg(format('FROM ONLY %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
+				relation, f, f + run) ORDER BY f)
+		INTO ranges
+		FROM (SELECT floor(blocks::float8 * (2 * i + 1) / (2 * runs) - run / 2.0)::int8 AS f
+			FROM generate_series(0, runs - 1) i) r;
+		SELECT string_agg('SELECT count(*) AS n ' || r, ' UNION ALL ') INTO query
+		FROM unnest(ranges) r;
+		EXECUTE format('SELECT sum(n) / $1 FROM (%s) c', query) INTO density USING runs * run;
+	END LOOP;
 
-	-- runs of neighbouring rows, as long as segments, spread over the table; read by one command,
-	-- which writes as bulk loads do
-	SET LOCAL client_min_messages = warning;
-	DROP TABLE IF EXISTS pg_temp.zs_estimate_sample;
-	SELECT string_agg(format('SELECT %s FROM ONLY %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
-			targets, relation, f, f + run), ' UNION ALL ' ORDER BY f)
+	-- read by one command, which writes as bulk loads do
+	IF to_regclass('pg_temp.zs_estimate_sample') IS NOT NULL THEN
+		DROP TABLE pg_temp.zs_estimate_sample;
+	END IF;
+	SELECT string_agg(format('(SELECT %s %s%s)', targets, r,
+			CASE WHEN NOT whole THEN format(' LIMIT %s', run_rows * segments) END),
+			' UNION ALL ' ORDER BY n)
 	INTO query
-	FROM (SELECT i * (blocks - run) / greatest(runs - 1, 1) AS f
-		FROM generate_series(0, runs - 1) i) r;
+	FROM unnest(ranges) WITH ORDINALITY u (r, n);
 	started := clock_timestamp();
 	EXECUTE 'CREATE TEMP TABLE zs_estimate_sample USING zedstore AS ' || query;
 	GET DIAGNOSTICS sample_rows = ROW_COUNT;
-	sample_blocks := runs * run;
-	whole := sample_blocks >= blocks;
-	scale := blocks::float8 / sample_blocks;
+	IF sample_rows = 0 THEN
+		RAISE NOTICE 'table "%" is empty', relation;
+		DROP TABLE pg_temp.zs_estimate_sample;
+		RETURN;
+	END IF;
+	scale := CASE WHEN whole THEN 1 ELSE blocks * density / sample_rows END;
 
 	-- blocks of segments and of large values grow with the table; others hardly do
-	CREATE TEMP TABLE zs_estimate_trees ON COMMIT DROP AS
+	CREATE TEMP TABLE zs_estimate_trees USING heap ON COMMIT DROP AS
 	WITH s AS (
 		SELECT z.attno, z.attname, count(*) AS n, sum(z.nblocks) AS blocks,
 			sum(z.raw_bytes) AS raw, sum(z.stored_bytes) AS stored
@@ -438,8 +477,8 @@ BEGIN
 		blcksz * CASE
 			WHEN whole THEN t.nblocks
 			WHEN t.attno IN (-1, 0) THEN least(t.nblocks, 3)
-			ELSE coalesce(s.blocks, 0) * scale + 1 + coalesce(s.n, 0) * scale / entries
-				+ scale * greatest(0, t.nblocks - t.nfree - coalesce(s.blocks, 0) - 1
+			ELSE coalesce(s.blocks, 0) * scale + ceil(coalesce(s.n, 0) * scale / entries)
+				+ scale * greatest(0, t.nblocks - t.nfree - coalesce(s.blocks, 0)
 					- ceil(coalesce(s.n, 0) / entries)) END AS bytes
 	FROM @extschema@.pg_zs_trees('pg_temp.zs_estimate_sample') t
 		LEFT JOIN s USING (attno) LEFT JOIN e USING (attno)
@@ -459,7 +498,8 @@ BEGIN
 	heap_bytes := pg_table_size(relation);
 	SELECT (sum(t.bytes) + blcksz)::int8 INTO zedstore_bytes FROM pg_temp.zs_estimate_trees t;
 	ratio := round(zedstore_bytes::numeric / heap_bytes, 4);
-	detail := format('%s of %s blocks were read, %s rows', sample_blocks, blocks, sample_rows);
+	detail := format('%s of %s blocks were read, %s rows', CASE WHEN whole THEN blocks
+		ELSE round(sample_rows / density)::int8 END, blocks, sample_rows);
 	RETURN NEXT;
 	DROP TABLE pg_temp.zs_estimate_trees, pg_temp.zs_estimate_sample;
 
