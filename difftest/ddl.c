@@ -602,7 +602,7 @@ random_settings(int session)
 		"zedstore.enable_join_filters", "zedstore.enable_robust_joins", "zedstore.enable_partial_vectors",
 		"zedstore.enable_column_costs", "zedstore.enable_late_row_numbers",
 		"zedstore.enable_value_sharing", "zedstore.enable_compaction", "zedstore.enable_kept_choices",
-		"zedstore.enable_relocation", "zedstore.enable_result_cache",
+		"zedstore.enable_relocation", "zedstore.enable_result_cache", "zedstore.enable_window",
 		"zedstore.enable_adaptive_join", "zedstore.enable_inlined_ctes",
 		"zedstore.enable_packed_rows",
 		"zedstore.enable_combined_groups"

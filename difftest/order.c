@@ -51,9 +51,10 @@ choose_plans(void)
 	const char *on = chance(80) ? "on" : "off";
 
 	both(0, CMP_TAG,
-		 S("set zedstore.enable_ordered_scan = %s; set zedstore.enable_topn = %s; set enable_sort = %s; set enable_incremental_sort = %s;"
+		 S("set zedstore.enable_ordered_scan = %s; set zedstore.enable_topn = %s; set zedstore.enable_window = %s; set enable_sort = %s; set enable_incremental_sort = %s;"
 		   " set work_mem = '%s'; set enable_hashjoin = %s; set enable_nestloop = %s; set enable_hashagg = %s; set enable_indexscan = %s",
-		   on, chance(50) ? "on" : "off", chance(40) ? "on" : "off", chance(50) ? "on" : "off",
+		   on, chance(50) ? "on" : "off", chance(80) ? "on" : "off", chance(40) ? "on" : "off",
+		   chance(50) ? "on" : "off",
 		   chance(50) ? "64kB" : "4MB", chance(30) ? "on" : "off", chance(30) ? "on" : "off",
 		   chance(30) ? "on" : "off", chance(30) ? "on" : "off"));
 	if (chance(30))
@@ -66,8 +67,8 @@ static void
 forget_plans(void)
 {
 	static const char *const names[] = {
-		"zedstore.enable_ordered_scan", "zedstore.enable_topn", "enable_sort",
-		"enable_incremental_sort", "work_mem", "enable_hashjoin", "enable_nestloop",
+		"zedstore.enable_ordered_scan", "zedstore.enable_topn", "zedstore.enable_window",
+		"enable_sort", "enable_incremental_sort", "work_mem", "enable_hashjoin", "enable_nestloop",
 		"enable_hashagg", "enable_indexscan", "max_parallel_workers_per_gather",
 		"parallel_setup_cost", "parallel_tuple_cost", "min_parallel_table_scan_size",
 		"debug_parallel_query"
@@ -96,6 +97,28 @@ ordered_cursor(Table *table, const char *where)
 	both(0, CMP_TAG, "close co");
 }
 
+/* Ranks, which need a filter's run condition or none, below each other and on top of others. */
+static void
+ranked_rows(Table *table, const char *key, const char *where)
+{
+	static const char *const ranks[] = {"row_number()", "rank()", "dense_rank()"};
+	char	   *filter = chance(60) ? S(" where a <= %d", rnd(0, 5)) : "";
+	bool		ties = chance(50);
+
+	if (chance(40))
+		filter = S("%s %s %d %s b", filter, *filter ? "and" : "where", rnd(0, 400),
+				   chance(70) ? ">" : "=");
+	/* numbers of equal rows depend on the plan, ranks do not */
+	both(0, CMP_ROWS,
+		 S("select * from (select t.id, %s over (partition by t.%s order by %s) as a,"
+		   " %s over (order by %s) as b, dense_rank() over (partition by t.%s order by t.id %% %d)"
+		   " + rank() over (partition by t.id %% %d order by t.%s%s) as c%s from %s t%s) s%s",
+		   pick(ranks), key, many_keys(table, "t"), ranks[ties ? rnd(1, 2) : rnd(0, 2)],
+		   ties ? S("t.%s", key) : many_keys(table, "t"), key, rnd(1, 9), rnd(1, 9), key,
+		   chance(50) ? " desc" : "",
+		   chance(30) ? ", count(*) over (order by t.id) as d" : "", table->name, where, filter));
+}
+
 static void
 ordered_rows(Table *table)
 {
@@ -103,8 +126,11 @@ ordered_rows(Table *table)
 	Column	   *column = random_column(table, T_BTREE);
 	const char *key = column == NULL ? "id" : column->name;
 
-	switch (rnd(0, 8))
+	switch (rnd(0, 9))
 	{
+		case 9:
+			ranked_rows(table, key, where);
+			break;
 		case 0:
 			both(0, CMP_ROWS,
 				 S("select t.id, row_number() over (partition by t.%s order by %s), lag(t.id) over (order by %s)"

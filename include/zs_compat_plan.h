@@ -164,6 +164,13 @@
 #define T_ZsUniquePath	T_UpperUniquePath
 #endif
 
+/* Has the window function IGNORE NULLS or RESPECT NULLS?  Since 19. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_window_function_has_nulls_clause(wfunc)	((wfunc)->ignore_nulls != 0)
+#else
+#define zs_window_function_has_nulls_clause(wfunc)	false
+#endif
+
 /* An Append of paths that are not partial; 19 takes them in a struct. */
 #if ZS_PG_AT_LEAST(19)
 #define zs_create_append_path(root, rel, paths, workers, parallel) \

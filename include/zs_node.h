@@ -16,6 +16,7 @@
 
 #include "executor/execdesc.h"
 #include "nodes/pathnodes.h"
+#include "nodes/plannodes.h"
 
 /*
  * Steps of the planner's hooks: paths for one table, once core has made its own; and for what comes
@@ -25,6 +26,18 @@
 /* ---- node_cache_plan.c ---- */
 extern void zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage,
 								   RelOptInfo *final_rel);
+
+/* ---- node_window_plan.c ---- */
+extern void zsnode_window_add_paths(PlannerInfo *root, UpperRelationKind stage,
+									RelOptInfo *window_rel);
+
+/* ---- node_shown.c ---- */
+
+/* Nodes that this process has planned and that zsnode_shown_finish() is for. */
+extern uint64 zsnode_shown_noted;
+
+extern void zsnode_shown_note(const CustomScan *cscan);
+extern void zsnode_shown_finish(PlannedStmt *stmt);
 
 /* ---- node_scan_plan.c ---- */
 extern void zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);

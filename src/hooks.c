@@ -67,9 +67,15 @@ static NextHooks next;
 static PlannedStmt *
 plan_query(ZS_PLANNER_PARAMETERS)
 {
+	uint64		nshown = zsnode_shown_noted;
+	PlannedStmt *stmt;
+
 	zsscan_xmin_watch_query(parse);
-	return zsjoin_cte_plan(next.planner != NULL ? next.planner : standard_planner,
+	stmt = zsjoin_cte_plan(next.planner != NULL ? next.planner : standard_planner,
 						   ZS_PLANNER_ARGS);
+	if (zsnode_shown_noted != nshown)
+		zsnode_shown_finish(stmt);
+	return stmt;
 }
 
 /* Called for each table of the query, before costs are asked for. */
@@ -128,6 +134,7 @@ upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 	/* before expressions go into paths of ours */
 	zsjoin_exists_choose_in_aggregates(root, stage, input_rel);
 	zsnode_agg_add_paths(root, stage, input_rel, output_rel, extra);
+	zsnode_window_add_paths(root, stage, output_rel);
 	zsnode_cache_add_paths(root, stage, output_rel);
 }
 

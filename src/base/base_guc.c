@@ -44,6 +44,7 @@ bool		zs_enable_kept_choices = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 bool		zs_enable_result_cache = true;
+bool		zs_enable_window = true;
 bool		zs_enable_inlined_ctes = true;
 bool		zs_enable_adaptive_join = true;
 bool		zs_enable_robust_joins = true;
@@ -184,6 +185,11 @@ zsbase_guc_init(void)
 				  "Enables remembering the results of correlated subqueries.",
 				  "When off, subqueries of expressions are run for each row.",
 				  &zs_enable_result_cache);
+
+	define_switch("zedstore.enable_window",
+				  "Enables computing ranking window functions while rows go by.",
+				  "When off, core puts all rows into a tuplestore.",
+				  &zs_enable_window);
 
 	define_switch("zedstore.enable_robust_joins",
 				  "Avoids plans that are far worse than others if estimates are wrong.",

@@ -113,6 +113,7 @@ plan_cache(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Li
 	cscan->custom_scan_tlist = copyObject(child->targetlist);
 	cscan->custom_private = path->custom_private;
 	cscan->methods = &zsnode_cache_scan_methods;
+	zsnode_shown_note(cscan);
 	return &cscan->scan.plan;
 }
 

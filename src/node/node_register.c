@@ -17,6 +17,7 @@
 #include "node_cache.h"
 #include "node_order.h"
 #include "node_topn.h"
+#include "node_window.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
 
@@ -29,4 +30,5 @@ zsnode_register(void)
 	RegisterCustomScanMethods(&zsnode_order_methods);
 	RegisterCustomScanMethods(&zsnode_agg_scan_methods);
 	RegisterCustomScanMethods(&zsnode_cache_scan_methods);
+	RegisterCustomScanMethods(&zsnode_window_scan_methods);
 }
