@@ -62,7 +62,7 @@ zstid_dirty_set(Snapshot snapshot, const ZsTidDirty *dirty)
 
 extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
 extern bool zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot,
-								ZsVisSlot *vis, bool *all_dead);
+								ZsVisSlot *vis, bool *all_dead, ZsTidRun *alike);
 extern bool zstid_is_unused(Relation rel, zstid row);
 extern void zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot);
 

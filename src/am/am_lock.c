@@ -61,7 +61,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 
 	row = zs_row_from_tid(tid);
 	InitDirtySnapshot(snapshot);
-	if (zstid_fetch_visible(rel, row, &snapshot, &vis, NULL))
+	if (zstid_fetch_visible(rel, row, &snapshot, &vis, NULL, NULL))
 	{
 		/* the next version was inserted by whoever updated the one before, unless it is frozen */
 		if (!TransactionIdEquals(vis.xmin, *prior_xmax) &&

@@ -30,14 +30,17 @@
 #define VECTOR_ROWS		16
 
 /*
- * Makes a logical block the window.  by_vector: values are decoded by whole
- * vectors, otherwise one by one.
+ * The first rows of a bitmap are looked up one by one, of blocks with so few of them: mostly these
+ * are all that it has, and then copying a leaf of the TID tree, and judging all of its slots, costs
+ * more than finding the row on it.
  */
-void
-zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
-{
-	zstid		start = zs_block_first_row(block);
+#define SINGLE_ROWS		16
+#define SINGLE_ROWS_OF_BLOCK	4
 
+/* Comes to a logical block, whose rows are to be the window. */
+static void
+enter_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
+{
 	Assert(BlockNumberIsValid(block));
 	zsslot_detach(&scan->source->base);
 	scan->block = block;
@@ -47,8 +50,20 @@ zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 	/* rows may have come since the block before was looked at */
 	if (scan->rs_base.rs_flags & SO_TYPE_ANALYZE)
 		scan->source->batch_stripe = ZS_INVALID_ROW;
-	zsscan_load_window(scan, start, start + ZS_ROWS_PER_BLOCK);
 	scan->view = -1;
+}
+
+/*
+ * Makes a logical block the window.  by_vector: values are decoded by whole
+ * vectors, otherwise one by one.
+ */
+void
+zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
+{
+	zstid		start = zs_block_first_row(block);
+
+	enter_block(scan, block, by_vector);
+	zsscan_load_window(scan, start, start + ZS_ROWS_PER_BLOCK);
 }
 
 /*
@@ -83,15 +98,42 @@ store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *vie
 
 /* ---- bitmap ------------------------------------------------------------------ */
 
+/* Makes those rows of a block the window that lie from the first to the last one of its page. */
+static void
+load_wanted_part(ZsScanDesc scan, zstid start)
+{
+	OffsetNumber first = scan->offsets[0];
+	OffsetNumber last = scan->offsets[scan->noffsets - 1];
+
+	/* an index entry can only be corrupt to have another offset */
+	if (first < 1 || last < first || last > ZS_ROWS_PER_BLOCK)
+	{
+		first = 1;
+		last = ZS_ROWS_PER_BLOCK;
+	}
+	zsscan_load_window(scan, start + first - 1, start + last);
+}
+
 /* Takes over a page of the bitmap. */
 static void
 start_bitmap_page(ZsScanDesc scan, BlockNumber block, int noffsets)
 {
+	zstid		start = zs_block_first_row(block);
+
 	Assert(noffsets <= (int) lengthof(scan->offsets));
 	/* before the block is loaded: serializable transactions lock these rows only */
 	scan->noffsets = noffsets;
 	scan->offset_pos = 0;
-	zsscan_load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
+	enter_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
+	if (noffsets < 0)
+		zsscan_load_window(scan, start, start + ZS_ROWS_PER_BLOCK);
+	else if (noffsets <= SINGLE_ROWS_OF_BLOCK && scan->nsingle + noffsets <= SINGLE_ROWS)
+	{
+		zsscan_load_rows(scan, start, scan->offsets, noffsets);
+		scan->nsingle += noffsets;
+	}
+	else
+		load_wanted_part(scan, start);
 }
 
 /* Next visible row of the bitmap page in the slot. */
@@ -110,7 +152,7 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 	while (scan->offset_pos < scan->noffsets)
 	{
 		OffsetNumber offset = scan->offsets[scan->offset_pos++];
-		zstid		row = scan->window_start + offset - 1;
+		zstid		row = zs_block_first_row(scan->block) + offset - 1;
 		const ZsRunView *view;
 
 		/* an index entry can only be corrupt to have such an offset */

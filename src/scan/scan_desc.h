@@ -95,6 +95,7 @@ typedef struct ZsScanDescData
 	BlockNumber sample_next;	/* next block of a sample of all blocks */
 	int			noffsets;		/* exact bitmap page; -1: all rows of the block */
 	int			offset_pos;
+	int			nsingle;		/* rows of a bitmap that were looked up one by one */
 	OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
 	bool		recheck;
 	struct ZsAnalyzeBlocks *analyze;	/* ANALYZE; NULL before its first block */
@@ -125,6 +126,8 @@ zsscan_tell_snapshot(ZsScanDesc scan, const ZsRunView *view)
 /* scan_seq.c */
 
 extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
+extern void zsscan_load_rows(ZsScanDesc scan, zstid base, const OffsetNumber *offsets,
+							 int noffsets);
 
 /* scan_block.c */
 

@@ -43,6 +43,10 @@ struct ZsIndexFetch
 	ZsRowSource *source;		/* NULL: no row was found yet */
 	double		nrows;			/* found so far, ... */
 	double		keep_at;		/* ... and how many it takes to keep what readers decode */
+	ZsTidRun	alike;			/* rows that the snapshot sees, ... */
+	Snapshot	snapshot;		/* ... this one, ... */
+	CommandId	curcid;			/* ... as it was then, ... */
+	ZsVisSlot	vis;			/* ... by this history */
 };
 
 /*
@@ -116,6 +120,17 @@ come_to_keep(ZsIndexFetch *fetch)
 }
 
 /*
+ * Does the row lie beside one that the same snapshot has found visible, in a run of rows of the
+ * same history?  An index scan in the order of rows finds most of its rows so.
+ */
+static inline bool
+is_alike(const ZsIndexFetch *fetch, zstid row, Snapshot snapshot)
+{
+	return row - fetch->alike.first < fetch->alike.count && fetch->snapshot == snapshot &&
+		fetch->curcid == snapshot->curcid;
+}
+
+/*
  * Looks the row up, and stores it in the slot if the snapshot sees it; arguments and result as of
  * zsscan_index_tuple().
  */
@@ -123,13 +138,15 @@ static pg_noinline bool
 fetch_row(ZsIndexFetch *fetch, zstid row, Snapshot snapshot, TupleTableSlot *slot, bool *all_dead)
 {
 	Relation	rel = fetch->base.rel;
-	ZsVisSlot	vis;
 
-	if (!zstid_fetch_visible(rel, row, snapshot, &vis, all_dead))
+	if (!is_alike(fetch, row, snapshot) &&
+		!zstid_fetch_visible(rel, row, snapshot, &fetch->vis, all_dead, &fetch->alike))
 	{
 		zstid_note_unseen(rel, row, snapshot);
 		return false;
 	}
+	fetch->snapshot = snapshot;
+	fetch->curcid = snapshot->curcid;
 
 	/*
 	 * A unique index that has found a conflict asks so whether the new row is still there, and
@@ -146,7 +163,7 @@ fetch_row(ZsIndexFetch *fetch, zstid row, Snapshot snapshot, TupleTableSlot *slo
 		last_indexed.lxid = MyProc->vxid.lxid;
 		last_indexed.cid = GetCurrentCommandId(false);
 		last_indexed.row = row;
-		last_indexed.vis = vis;
+		last_indexed.vis = fetch->vis;
 	}
 	if (fetch->source == NULL)
 	{
@@ -158,7 +175,7 @@ fetch_row(ZsIndexFetch *fetch, zstid row, Snapshot snapshot, TupleTableSlot *slo
 	if (unlikely(++fetch->nrows == fetch->keep_at))
 		come_to_keep(fetch);
 	fetch->source->row_located = false;
-	zsscan_store(fetch->source, slot, row, &vis);
+	zsscan_store(fetch->source, slot, row, &fetch->vis);
 	return true;
 }
 
@@ -509,7 +526,7 @@ zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, Tuple
 	row = zs_row_from_tid(tid);
 	if (snapshot->snapshot_type == SNAPSHOT_ANY && was_indexed_last(rel, row))
 		vis = last_indexed.vis;
-	else if (!zstid_fetch_visible(rel, row, snapshot, &vis, NULL))
+	else if (!zstid_fetch_visible(rel, row, snapshot, &vis, NULL, NULL))
 		return false;
 	zsscan_store_version(rel, row, &vis, slot);
 	return true;
@@ -547,5 +564,5 @@ zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 
 	if (!zs_tid_is_sane(&slot->tts_tid))
 		return false;
-	return zstid_fetch_visible(rel, zs_row_from_tid(&slot->tts_tid), snapshot, &vis, NULL);
+	return zstid_fetch_visible(rel, zs_row_from_tid(&slot->tts_tid), snapshot, &vis, NULL, NULL);
 }

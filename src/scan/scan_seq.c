@@ -72,7 +72,7 @@ init_position(ZsScanDesc scan)
 	scan->block = InvalidBlockNumber;
 	scan->sample_next = 0;
 	scan->noffsets = -1;
-	scan->offset_pos = 0;
+	scan->offset_pos = scan->nsingle = 0;
 	if (scan->prefetch != NULL)
 		zsscan_prefetch_end(scan->prefetch);
 	scan->prefetch = NULL;
@@ -211,7 +211,8 @@ position_tids(ZsScanDesc scan, zstid from, zstid end)
 	else
 		zstid_scan_restart(scan->tids, from, end);
 	if (scan->rs_base.rs_flags & SO_TYPE_BITMAPSCAN)
-		zstid_scan_lock_rows(scan->tids, from, scan->offsets, scan->noffsets);
+		zstid_scan_lock_rows(scan->tids, zs_block_first_row(scan->block), scan->offsets,
+							 scan->noffsets);
 	MemoryContextSwitchTo(old);
 }
 
@@ -239,6 +240,32 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 	}
 	scan->tids_at = ZS_INVALID_ROW;
 	Assert(scan->nviews == 0 || scan->views[0].first >= start);
+}
+
+/*
+ * Loads the visible ones of some rows of a logical block, which begins at base, as the window: each
+ * is looked up by itself, as for an index scan.  Offsets are ascending; a corrupt one is no row.
+ */
+void
+zsscan_load_rows(ZsScanDesc scan, zstid base, const OffsetNumber *offsets, int noffsets)
+{
+	scan->nviews = 0;
+	scan->window_start = base;
+	scan->window_end = base + ZS_ROWS_PER_BLOCK;
+	scan->tids_at = ZS_INVALID_ROW;
+	for (int i = 0; i < noffsets; i++)
+	{
+		ZsRunView	view = {.first = base + offsets[i] - 1,.count = 1,.has_vis = true};
+
+		Assert(i == 0 || offsets[i - 1] < offsets[i]);
+		if (offsets[i] < 1 || offsets[i] > ZS_ROWS_PER_BLOCK ||
+			!zstid_fetch_visible(scan->rs_base.rs_rd, view.first, scan->rs_base.rs_snapshot,
+								 &view.vis, NULL, NULL))
+			continue;
+		if (scan->is_dirty)
+			view.dirty = zstid_dirty_get(scan->rs_base.rs_snapshot);
+		add_view(scan, &view);
+	}
 }
 
 /* Is the row visible within the window?  Then its view, else NULL. */

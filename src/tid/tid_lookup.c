@@ -118,10 +118,14 @@ zstid_is_unused(Relation rel, zstid row)
  * be NULL) tells that the row is dead to every transaction, so that the index
  * entry may be killed.  Does SSI checks where heap does them (heap_fetch /
  * heap_hot_search_buffer).
+ *
+ * *alike (may be NULL): with an MVCC snapshot, rows beside this one of which the same can be said,
+ * *vis included, as long as the snapshot is the same; count 0: none.  Others may change them
+ * meanwhile, which the snapshot does not see.
  */
 bool
 zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *result,
-					bool *all_dead)
+					bool *all_dead, ZsTidRun *alike)
 {
 	ZsTidRun	run;
 	ZsVisSlot	frozen;
@@ -130,6 +134,8 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 	ZsVisSlot	unseen;
 	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
 
+	if (alike != NULL)
+		alike->count = 0;
 	if (vis == NULL)
 	{
 		/* as heap: nothing is there, so an index entry leads nowhere */
@@ -151,6 +157,10 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 		zs_tid_from_row(row, &tid);
 		PredicateLockTID(rel, &tid, snapshot, vis->xmin);
 		zstid_slot_of_row(BufferGetPage(buf), &run, vis, row, result);
+		if (alike != NULL && snapshot->snapshot_type == SNAPSHOT_MVCC &&
+			(vis->infomask & HEAP_XMAX_INVALID) != 0 && !zstid_slot_has_successors(vis) &&
+			!CheckForSerializableConflictOutNeeded(rel, snapshot))
+			*alike = run;
 	}
 	if (all_dead != NULL)
 		*all_dead = !valid && zstid_is_surely_dead(vis, GlobalVisTestFor(rel));

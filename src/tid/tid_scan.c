@@ -203,8 +203,6 @@ position_walk(ZsTidScan *scan)
 {
 	const char *reason = zstid_walk_begin(&scan->walk, scan->page.data);
 
-	if (reason == NULL)
-		reason = zstid_walk_slots_check(&scan->walk);
 	if (reason != NULL)
 		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
 	zstid_walk_skip(&scan->walk, scan->next);
@@ -418,6 +416,7 @@ load_leaf(ZsTidScan *scan)
 	Buffer		buf;
 	Page		page;
 	int			pd_lower;
+	const char *reason;
 
 	CHECK_FOR_INTERRUPTS();
 	Assert(!scan->have_leaf);
@@ -435,6 +434,9 @@ load_leaf(ZsTidScan *scan)
 	scan->blkno = BufferGetBlockNumber(buf);
 
 	position_walk(scan);
+	reason = zstid_walk_slots_check(&scan->walk);
+	if (reason != NULL)
+		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
 	scan->leaf_start = ZsPageGetOpaque(page)->lokey;
 	scan->leaf_end = scan->walk.limit;
 	memset(scan->verdicts, SLOT_UNTESTED, scan->walk.nslots);
