@@ -57,8 +57,11 @@
 #define PREFIX_SHARE		24
 #define PREFIX_PIECES		48
 
-/* Strings sampled for the symbol table. */
+/* Strings sampled for the symbol table; they are this share of a small segment, of short ones. */
 #define FSST_STRINGS		1024
+#define FSST_SHARE			32
+#define FSST_SAMPLE_MIN		8192
+#define FSST_STRING_BYTES	16
 
 /*
  * Builds a symbol table from strings all over the segment; se->symbols stays NULL when there is
@@ -73,7 +76,9 @@ build_symbols(ZsSegmentEncoder *se)
 	const uint8 *strings[FSST_STRINGS];
 	uint32		lens[FSST_STRINGS];
 	uint32		n = 0;
-	uint32		step = in->nrows / FSST_STRINGS + 1;
+	uint32		sample = (uint32) Min(Max((in->offsets[in->nrows] - in->offsets[0]) / FSST_SHARE,
+										  FSST_SAMPLE_MIN), ZS_FSST_SAMPLE_MAX);
+	uint32		step = in->nrows / Min(FSST_STRINGS, sample / FSST_STRING_BYTES) + 1;
 	uint32		share;
 
 	if (!zscodec_buf_reserve(buf, sizeof(ZsSymbolTable)) ||
@@ -93,10 +98,10 @@ build_symbols(ZsSegmentEncoder *se)
 		return NULL;
 
 	/* The sample is limited; let every string have its share, long ones only their beginning. */
-	share = Max(ZS_FSST_SAMPLE_MAX / n, 16);
+	share = Max(sample / n, FSST_STRING_BYTES);
 	for (uint32 i = 0; i < n; i++)
 		lens[i] = Min(lens[i], 4 * share);
-	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n);
+	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n, sample);
 	se->symbols = (const ZsSymbolTable *) buf->data;
 	return NULL;
 }

@@ -15,7 +15,7 @@
  *
  * Written table: u8 count, the lengths, the symbols' bytes.  Symbols are in the order of their
  * lengths: which one a code stands for need not be looked up to know how long it is.  Those of
- * older segments are not.
+ * older segments are not.  What reads it: codec_fsst_decode.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -30,6 +30,15 @@
 #endif
 
 #define GENERATIONS			5
+
+/*
+ * The first generations code a part of the sample, as in the reference implementation: what short
+ * symbols there are shows in little text.
+ */
+static const uint8 sample_eighths[GENERATIONS] = {2, 4, 6, 8, 8};
+
+/* So many times as many candidates as symbols are put in order: some find their slots taken. */
+#define CANDIDATE_SPARES	3
 
 /* While building, codes 0..255 are bytes and 256.. are symbols. */
 #define CODE_SPACE			512
@@ -141,13 +150,11 @@ load_word(const uint8 *p, const uint8 *limit)
 	return word;
 }
 
-/* Codes the sample and counts what is used and what follows what. */
+/* Codes `budget` bytes of the sample and counts what is used and what follows what. */
 static void
 count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *strings,
-			 const uint32 *lens, uint32 nstrings)
+			 const uint32 *lens, uint32 nstrings, size_t budget)
 {
-	size_t		budget = ZS_FSST_SAMPLE_MAX;
-
 	memset(s->singles, 0, sizeof(s->singles));
 	for (uint32 i = 0; i < nstrings && budget > 0; i++)
 	{
@@ -261,6 +268,53 @@ compare_candidates(const void *a, const void *b)
 	return ca->symbol < cb->symbol ? -1 : ca->symbol > cb->symbol;
 }
 
+/*
+ * Moves the candidates of the most gain to the front and puts them in order; returns how many they
+ * are.  Most of the others, which gain little, are never looked at.
+ */
+static uint32
+sort_best(Candidate *candidates, uint32 n)
+{
+	uint32		counts[1024] = {0};
+	uint32		limit = lengthof(counts);
+	uint32		best = 0;
+	uint32		to = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		counts[Min(candidates[i].gain, lengthof(counts) - 1)]++;
+	while (limit > 0 && best < CANDIDATE_SPARES * ZS_FSST_SYMBOLS_MAX)
+		best += counts[--limit];
+	for (uint32 i = 0; i < n && to < best; i++)
+	{
+		Candidate	c = candidates[i];
+
+		if (c.gain < limit)
+			continue;
+		candidates[i] = candidates[to];
+		candidates[to++] = c;
+	}
+	Assert(to == best);
+	qsort(candidates, best, sizeof(Candidate), compare_candidates);
+	return best;
+}
+
+/* Adds the best candidates to the empty table, until it is full. */
+static void
+take_candidates(ZsSymbolTable *table, BuildScratch *s)
+{
+	uint32		sorted = sort_best(s->candidates, s->ncandidates);
+
+	for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_FSST_SYMBOLS_MAX; i++)
+	{
+		if (i == sorted)
+		{
+			qsort(s->candidates + i, s->ncandidates - i, sizeof(Candidate), compare_candidates);
+			sorted = s->ncandidates;
+		}
+		add_symbol(table, s->candidates[i].symbol, s->candidates[i].len);
+	}
+}
+
 /* Gives symbols their codes in the order of their lengths. */
 static void
 sort_by_length(ZsSymbolTable *table)
@@ -284,23 +338,26 @@ sort_by_length(ZsSymbolTable *table)
 	Assert(table->nsymbols == n);
 }
 
-/* Builds a table from sample strings; scratch has zscodec_fsst_scratch_size() bytes. */
+/*
+ * Builds a table from sample strings, of which it looks at so many bytes; scratch has
+ * zscodec_fsst_scratch_size() bytes.
+ */
 void
 zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
-				   const uint32 *lens, uint32 nstrings)
+				   const uint32 *lens, uint32 nstrings, uint32 bytes)
 {
 	BuildScratch *s = scratch;
 
+	Assert(bytes <= ZS_FSST_SAMPLE_MAX);
 	clear_table(table);
 	for (int g = 0; g < GENERATIONS; g++)
 	{
-		count_sample(table, s, strings, lens, nstrings);
+		count_sample(table, s, strings, lens, nstrings,
+					 bytes / 8 * sample_eighths[g]);
 		gather_candidates(table, s, g < GENERATIONS - 1);
 		Assert(s->ncandidates <= CANDIDATES_MAX);
-		qsort(s->candidates, s->ncandidates, sizeof(Candidate), compare_candidates);
 		clear_table(table);
-		for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_FSST_SYMBOLS_MAX; i++)
-			add_symbol(table, s->candidates[i].symbol, s->candidates[i].len);
+		take_candidates(table, s);
 	}
 	sort_by_length(table);
 }
@@ -350,207 +407,4 @@ zscodec_fsst_write(const ZsSymbolTable *table, uint8 *out)
 	}
 	Assert(p - out <= ZS_FSST_TABLE_SIZE_MAX);
 	return (size_t) (p - out);
-}
-
-/* Reads a table into arrays of 256; codes without symbol get length 0, which decoding refuses. */
-const char *
-zscodec_fsst_read(ZsReader *r, uint64 *symbols, uint8 *lens, uint32 *nsymbols)
-{
-	size_t		total = 0;
-
-	if (reader_left(r) < 1)
-		return ZS_ERR_SHORT;
-	*nsymbols = *r->p++;
-	if (reader_left(r) < *nsymbols)
-		return ZS_ERR_SHORT;
-	memset(symbols, 0, 256 * sizeof(uint64));
-	memset(lens, 0, 256);
-	for (uint32 i = 0; i < *nsymbols; i++)
-	{
-		lens[i] = r->p[i];
-		if (lens[i] < 1 || lens[i] > 8)
-			return "symbol length out of range";
-		total += lens[i];
-	}
-	r->p += *nsymbols;
-	if (reader_left(r) < total)
-		return ZS_ERR_SHORT;
-	for (uint32 i = 0; i < *nsymbols; i++)
-	{
-		memcpy(&symbols[i], r->p, lens[i]);
-		r->p += lens[i];
-	}
-	return NULL;
-}
-
-/*
- * Decodes a string of exactly len bytes; up to 8 bytes behind it are scribbled over.  False when
- * the codes end early, are unknown or do not add up.
- */
-bool
-zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8 *out, size_t len)
-{
-	const uint8 *p = r->p;
-	const uint8 *p_end = r->end;
-	uint8	   *end = out + len;
-
-	while (out < end)
-	{
-		uint8		code;
-
-		if (p >= p_end)
-			return false;
-		code = *p++;
-		if (likely(code != ZS_FSST_ESCAPE))
-		{
-			if (unlikely(lens[code] == 0))
-				return false;
-			store64(out, symbols[code]);
-			out += lens[code];
-		}
-		else
-		{
-			if (p >= p_end)
-				return false;
-			*out++ = *p++;
-		}
-	}
-	r->p = p;
-	return out == end;
-}
-
-/* Codes that are looked at together. */
-#define BLOCK_CODES		64
-
-/* Fewer decoded bytes are skipped code by code. */
-#define BLOCKS_MIN		1024
-
-/*
- * Which codes stand for more than 1, 2, .. 7 bytes: those from limits[0], limits[1] .. on; from
- * limits[7] on there are none.  False if symbols are not in the order of their lengths.
- */
-static bool
-length_limits(const uint8 *lens, uint8 *limits)
-{
-	int			n = 0;
-
-	for (int len = 1; len <= 8; len++)
-	{
-		while (lens[n] == len)
-			n++;
-		limits[len - 1] = (uint8) n;
-	}
-	return n == ZS_FSST_ESCAPE || lens[n] == 0;
-}
-
-/* Codes, or what is made of them, side by side; a comparison gives 0 and 0xFF. */
-typedef uint8 CodeVector __attribute__((vector_size(BLOCK_CODES / 2)));
-
-/* The sum of 32 bytes' words, each byte of which is at most 127. */
-static inline uint32
-sum_bytes(uint64 words)
-{
-	words = (words & UINT64CONST(0x00FF00FF00FF00FF)) +
-		((words >> 8) & UINT64CONST(0x00FF00FF00FF00FF));
-	return (uint32) ((words * UINT64CONST(0x0001000100010001)) >> 48);
-}
-
-/*
- * The bytes that the codes of a block stand for, escaped ones with their escapes: that of an escape
- * at its end, too, which lies behind it.  The byte before the block is looked at as well.  0: they
- * have to be looked at one by one.
- */
-static ZS_CLONES uint32
-block_bytes(const uint8 *p, const uint8 *limits)
-{
-	CodeVector	bad = {0};
-	uint64		words[BLOCK_CODES / 2 / sizeof(uint64)];
-	uint64		sum = 0;
-
-	if (p[-1] == ZS_FSST_ESCAPE)
-		return 0;
-	for (int half = 0; half < 2; half++)
-	{
-		CodeVector	code;
-		CodeVector	before;
-		CodeVector	escape;
-		CodeVector	escaped;
-		CodeVector	len;
-
-		memcpy(&code, p + half * sizeof(code), sizeof(code));
-		memcpy(&before, p + half * sizeof(code) - 1, sizeof(code));
-		escape = (CodeVector) (code == ZS_FSST_ESCAPE);
-		escaped = (CodeVector) (before == ZS_FSST_ESCAPE);
-		len = 1 - (CodeVector) (code >= limits[0]);
-		for (int i = 1; i < 7; i++)
-			len -= (CodeVector) (code >= limits[i]);
-
-		/* an escape behind another may be the byte that this one is for */
-		bad |= (escape & escaped) | ((CodeVector) (code >= limits[7]) & ~escape & ~escaped);
-		/* an escape is above all limits, and stands for one byte */
-		len = (len - (escape & 7)) & ~escaped;
-		memcpy(words, &len, sizeof(len));
-		sum += words[0] + words[1] + words[2] + words[3];
-	}
-	memcpy(words, &bad, sizeof(bad));
-	return (words[0] | words[1] | words[2] | words[3]) != 0 ? 0 : sum_bytes(sum);
-}
-
-StaticAssertDecl(BLOCK_CODES == 2 * 4 * sizeof(uint64), "a half is four words");
-
-/*
- * Moves over the codes of len decoded bytes.  Those of a vector that LZ4 or zstd has packed may be
- * many.  There is a byte before the first one.
- */
-bool
-zscodec_fsst_skip(ZsReader *r, const uint8 *lens, uint64 len)
-{
-	const uint8 *p = r->p;
-	const uint8 *end = r->end;
-	uint64		done = 0;
-	uint8		limits[8];
-
-	if (len >= BLOCKS_MIN && length_limits(lens, limits))
-	{
-		while (done + BLOCK_CODES * 8 <= len && end - p >= BLOCK_CODES + 1)
-		{
-			uint32		sum = block_bytes(p, limits);
-			const uint8 *block_end = p + BLOCK_CODES;
-
-			if (likely(sum > 0))
-			{
-				done += sum;
-				p = block_end + (block_end[-1] == ZS_FSST_ESCAPE);
-				continue;
-			}
-			while (p < block_end)
-			{
-				if (lens[*p] == 0 && *p != ZS_FSST_ESCAPE)
-					return false;
-				done += *p == ZS_FSST_ESCAPE ? 1 : lens[*p];
-				p += *p == ZS_FSST_ESCAPE ? 2 : 1;
-			}
-		}
-	}
-	while (done < len)
-	{
-		uint8		code;
-
-		if (p >= end)
-			return false;
-		code = *p++;
-		if (code == ZS_FSST_ESCAPE)
-		{
-			if (p >= end)
-				return false;
-			p++;
-			done++;
-		}
-		else if (lens[code] == 0)
-			return false;
-		else
-			done += lens[code];
-	}
-	r->p = p;
-	return done == len;
 }

@@ -45,20 +45,23 @@ typedef struct ZsSymbolTable
 	ZsFsstSlot	hash[ZS_FSST_HASH_SIZE];
 } ZsSymbolTable;
 
-extern size_t zscodec_fsst_scratch_size(void);
 #define ZS_FSST_TABLE_SIZE_MAX	(1 + ZS_FSST_SYMBOLS_MAX * 9)
 
-/* A sample longer than this is cut. */
+/* A sample is not longer than this. */
 #define ZS_FSST_SAMPLE_MAX		16384
 
 /* Bytes that len bytes encode to at most, with room for careless writes. */
 #define ZS_FSST_ENCODED_MAX(len)	((size_t) (len) * 2 + ZS_SLACK)
 
+/* codec_fsst.c */
+extern size_t zscodec_fsst_scratch_size(void);
 extern void zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
-							   const uint32 *lens, uint32 nstrings);
+							   const uint32 *lens, uint32 nstrings, uint32 bytes);
 extern uint8 *zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len,
 								  const uint8 *limit, uint8 *out);
 extern size_t zscodec_fsst_write(const ZsSymbolTable *table, uint8 *out);
+
+/* codec_fsst_decode.c */
 extern const char *zscodec_fsst_read(ZsReader *r, uint64 *symbols, uint8 *lens, uint32 *nsymbols);
 extern bool zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8 *out,
 								size_t len);

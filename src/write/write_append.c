@@ -146,7 +146,7 @@ mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column, uint32 row)
 	column->any_ext = true;
 }
 
-/* Anything but a short value as it is; row is its place in the part. */
+/* Anything but a value of moderate length as it is; row is its place in the part. */
 static pg_noinline void
 append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, uint32 row,
 					   struct varlena *v)
@@ -195,6 +195,8 @@ append_by_reference(const RowGroup *group, ZsWriteColumn *column, AttrNumber att
 
 			if (likely(VARATT_IS_4B_U(v) && VARSIZE_4B(v) - VARHDRSZ <= ZS_OVERFLOW_THRESHOLD))
 				append_bytes(buf, column, VARDATA_4B(v), VARSIZE_4B(v) - VARHDRSZ);
+			else if (VARATT_IS_SHORT(v) && !VARATT_IS_EXTERNAL(v))
+				append_bytes(buf, column, VARDATA_SHORT(v), VARSIZE_SHORT(v) - VARHDRSZ_SHORT);
 			else
 				append_unusual_varlena(group, column, attno, group->first + i, v);
 		}
