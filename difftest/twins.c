@@ -246,6 +246,17 @@ is_about_data(const Outcome *outcome)
 			strncmp(sqlstate, "21000", 5) == 0;
 }
 
+/*
+ * Errors that name one table of several: core reads pg_constraint in no order to find who
+ * references a table that is to be unlogged.
+ */
+static bool
+names_any_table(const Outcome *outcome)
+{
+	return strncmp(outcome->sqlstate, "42P16", 5) == 0 &&
+		strncmp(outcome->message.data, "could not change table ", 23) == 0;
+}
+
 static void
 report(const char *what)
 {
@@ -273,7 +284,8 @@ compare_outcomes(Compare compare)
 			 (strncmp(z->sqlstate, "XX", 2) == 0 || strcmp(h->sqlstate, z->sqlstate) != 0) &&
 			 !(is_about_data(h) && is_about_data(z)))
 		report("different errors");
-	else if (h->failed && strcmp(h->message.data, z->message.data) != 0 && !is_about_data(h))
+	else if (h->failed && strcmp(h->message.data, z->message.data) != 0 && !is_about_data(h) &&
+			 !(names_any_table(h) && names_any_table(z)))
 		report("different messages");
 	else if (!h->failed && strcmp(h->message.data, z->message.data) != 0)
 		report("different row counts");
