@@ -84,6 +84,17 @@ cmp_ok($removed, '>=', 5000, 'all dead rows were counted');
 $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->reload;
 
+# rows that lie too far apart to become columns, and those of the stripe that is being filled
+$node->safe_psql('postgres', q{
+	create table thin (a int) using zedstore;
+	do $$ begin for i in 0..99 loop
+		insert into thin select i * 50 + g from generate_series(1, 50) g; commit;
+	end loop; end $$;
+	delete from thin where a % 500 <> 0});
+my (undef, undef, $verbose) = $node->psql('postgres', 'vacuum (verbose) thin');
+like($verbose, qr/^columns: 0 rows moved into them, [1-9] left in the row tree as too few, /m,
+	'VACUUM tells what stays in the row tree');
+
 # ---- progress ---------------------------------------------------------------------------
 
 sub create_twins

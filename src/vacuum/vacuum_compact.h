@@ -95,6 +95,7 @@ typedef struct ZsCompaction
 
 	/* results */
 	uint64		rows_moved;		/* from the row tree to columns */
+	uint64		rows_left;		/* in the row tree, as they are too few for columns */
 	uint64		rows_rewritten; /* from segments to others, once a column */
 	uint64		nreplaced;		/* segments that gave way to others */
 	uint64		ndropped;		/* segments that were dropped */

@@ -347,7 +347,10 @@ move_unit(ZsCompaction *compaction, zstid first)
 		return unit->end;
 	}
 	if (!compaction->force && is_straggler(unit))
+	{
+		compaction->rows_left += zsvacuum_count_live(&unit->stripe, unit->batch, &unit->natts);
 		return first + ZS_STRIPE_ROWS;
+	}
 
 	for (int k = 0; k < unit->ncolumns; k++)
 		gather_rest(unit, unit->builders[k], unit->builders[k]->first, first);
@@ -356,6 +359,7 @@ move_unit(ZsCompaction *compaction, zstid first)
 		;
 	if (!is_large_enough(unit))
 	{
+		compaction->rows_left += unit->nrows;
 		for (int k = 0; k < unit->ncolumns; k++)
 			zsvacuum_builder_end(unit->builders[k]);
 		return unit->end;

@@ -222,10 +222,11 @@ add_own(StringInfo buf, const ZsVacuumRun *run)
 
 	if (run->compaction != NULL)
 		appendStringInfo(buf, "\ncolumns: " UINT64_FORMAT " rows moved into them, " UINT64_FORMAT
+						 " left in the row tree as too few, " UINT64_FORMAT
 						 " segments replaced, " UINT64_FORMAT " dropped, " UINT64_FORMAT
 						 " overflow values freed",
-						 run->compaction->rows_moved, run->compaction->nreplaced,
-						 run->compaction->ndropped,
+						 run->compaction->rows_moved, run->compaction->rows_left,
+						 run->compaction->nreplaced, run->compaction->ndropped,
 						 run->doomed.nfreed + run->compaction->doomed.nfreed);
 	appendStringInfo(buf, "\nspace: " UINT64_FORMAT " pages merged, " UINT64_FORMAT
 					 " leaked ones found, " UINT64_FORMAT
