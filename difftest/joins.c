@@ -399,6 +399,82 @@ random_parts(void)
 	}
 }
 
+/* A column by which rows are grouped: one whose equal values look the same. */
+static char *
+group_column(const char *alias)
+{
+	static const char *const names[] = {"v", "v", "i2", "i4", "i8", "n", "da", "ts", "t", "ch",
+	"u"};
+
+	if (chance(15))
+		return S("%s.v %% 3", alias);
+	if (chance(10))
+		return S("extract(month from %s.da)", alias);
+	return S("%s.%s", alias, pick(names));
+}
+
+/* An aggregate over columns of any side of the joins, which does not depend on their order. */
+static char *
+grouped_aggregate(const char *alias, const char *other)
+{
+	switch (rnd(0, 11))
+	{
+		case 0:
+			return S("sum(%s.n)", alias);
+		case 1:
+			return S("min(%s.t), max(%s.t)", alias, other);
+		case 2:
+			return S("max(%s.ch)", alias);
+		case 3:
+			return S("avg(%s.i8)", alias);
+		case 4:
+			return S("count(%s.i4), count(distinct %s.i4)", alias, other);
+		case 5:
+			return S("sum(%s.v) filter (where %s)", alias, filter(other));
+		case 6:
+			return S("max(%s.da), min(%s.ts)", alias, other);
+		case 7:
+			return S("sum(%s.n * %s.v)", alias, other);
+		case 8:
+			return S("sum(case when %s then %s.i8 else %s.v end)", filter(alias), other, alias);
+		case 9:
+			return S("max(length(%s.w)), max(%s.w)", alias, other);
+		case 10:
+			return S("max(%s.f)", alias);
+		default:
+			return S("sum(%s.i4 + %s.i4)", alias, other);
+	}
+}
+
+/* Groups above joins, by columns of any side. */
+static char *
+random_grouped_query(void)
+{
+	int			n;
+	char	   *from = random_from(&n);
+	char	   *where = random_where(n);
+	char	   *keys = group_column(S("%c", 'a' + rnd(0, n - 1)));
+	char	   *aggregates = "count(*)";
+	int			nkeys = 1;
+	char	   *query;
+
+	for (int i = rnd(1, 4); i > 0; i--)
+	{
+		const char *alias = S("%c", 'a' + rnd(0, n - 1));
+
+		aggregates = S("%s, %s", aggregates,
+					   grouped_aggregate(alias, S("%c", 'a' + rnd(0, n - 1))));
+	}
+	if (chance(20))
+		return S("select %s from %s where %s", aggregates, from, where);
+	for (; chance(30); nkeys++)
+		keys = S("%s, %s", keys, group_column(S("%c", 'a' + rnd(0, n - 1))));
+	query = S("select %s, %s from %s where %s group by 1", keys, aggregates, from, where);
+	for (int i = 2; i <= nkeys; i++)
+		query = S("%s, %d", query, i);
+	return chance(20) ? S("%s having count(*) > %d", query, rnd(1, 4)) : query;
+}
+
 static char *
 random_join_query(bool *ordered)
 {
@@ -416,10 +492,15 @@ random_join_query(bool *ordered)
 		ids = S("%s, %c.id as %c_id, %c.%s as %c_x", ids, 'a' + i, 'a' + i, 'a' + i,
 				join_columns[rnd(0, NCOLUMNS - 3)].name, 'a' + i);
 	}
-	switch (rnd(0, 10))
+	switch (rnd(0, 14))
 	{
-		case 10:
+		case 14:
 			return random_parts();
+		case 10:
+		case 11:
+		case 12:
+		case 13:
+			return random_grouped_query();
 		case 0:
 		case 1:
 		case 2:
@@ -459,6 +540,8 @@ join_settings(void)
 		"zedstore.debug_switch_after = 3", "zedstore.debug_switch_after = 1000",
 		"zedstore.enable_result_cache = on", "zedstore.enable_result_cache = on",
 		"zedstore.enable_result_cache = off", "zedstore.debug_vector = verify",
+		"zedstore.enable_vector_join = on", "zedstore.enable_vector_join = on",
+		"zedstore.enable_vector_join = off", "zedstore.debug_vector = rows",
 		"zedstore.debug_vector = force", "zedstore.debug_vector = off",
 		"zedstore.enable_robust_joins = on", "zedstore.enable_robust_joins = off",
 		"zedstore.enable_inlined_ctes = on", "zedstore.enable_inlined_ctes = off",

@@ -50,5 +50,8 @@ extern const ZsColumnVector *zsexpr_run(ZsExpr *expr, ZsInput *input, const uint
 /* expr_datum.c */
 extern Datum zsexpr_int_to_datum(int size, int64 value);
 extern Numeric zsexpr_numeric_make(zs_int128 value, int scale, int dscale);
+extern bool zsexpr_decimals_of_datums(const uint64 *datums, uint32 n, const uint64 *nulls,
+									  uint64 *odd, int64 *scaled, uint8 *dscales, int *scale,
+									  bool *uniform);
 
 #endif							/* ZS_EXPR_H */

@@ -35,6 +35,7 @@ extern bool zs_enable_early_groups;
 extern bool zs_enable_ordered_scan; /* ZedstoreOrder */
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
+extern bool zs_enable_vector_join;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_rare_groups;
 extern bool zs_enable_known_strings;

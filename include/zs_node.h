@@ -60,6 +60,10 @@ extern void zsnode_agg_add_eager_paths(PlannerInfo *root, RelOptInfo *rel);
 /* Nodes that make groups and that this process has made. */
 extern uint64 zsnode_aggs_made;
 
+/* ---- node_agg_join.c ---- */
+
+extern bool zsnode_join_is_by_batches(const HashJoinState *join);
+
 /* ---- node_agg_sort.c ---- */
 
 extern void zsnode_agg_find_sorts(QueryDesc *queryDesc);

@@ -27,6 +27,10 @@ extern const CustomScanMethods zsnode_scan_methods;
 /* node_scan_exec.c */
 extern Node *zsnode_scan_create_state(CustomScan *cscan);
 
+/* node_scan_input.c */
+
+extern ZsInput *zsnode_scan_input_create(CustomScanState *node);
+
 /* node_scan_plan.c */
 
 extern bool zsnode_scan_is_path(const Path *path);

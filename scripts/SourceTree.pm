@@ -19,6 +19,7 @@ my @layers = (
 	[qw(tid row attr)],         ['write'],
 	['scan'],                   [qw(vacuum expr)],
 	[qw(agg cost)],
+	['probe'],
 	[qw(node ddl)],             [qw(am join)],
 	[qw(wal inspect convert)]);
 # The headers of layer 0 describe one format together.

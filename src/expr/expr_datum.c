@@ -105,3 +105,59 @@ zsexpr_int_to_datum(int size, int64 value)
 			return Int64GetDatum(value);
 	}
 }
+
+static const int64 powers[] = {
+	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, INT64CONST(1000000000),
+	INT64CONST(10000000000), INT64CONST(100000000000), INT64CONST(1000000000000),
+	INT64CONST(10000000000000), INT64CONST(100000000000000), INT64CONST(1000000000000000),
+	INT64CONST(10000000000000000)
+};
+
+/*
+ * Numerics (n datums) as integers of one scale, the largest display scale among them, which is
+ * returned; dscales: that of each.  Those of nulls (or NULL) and odd, bitmaps, are left out; those
+ * that do not fit become odd, too: then it returns true.  *uniform: all have the same.
+ */
+bool
+zsexpr_decimals_of_datums(const uint64 *datums, uint32 n, const uint64 *nulls, uint64 *odd,
+						  int64 *scaled, uint8 *dscales, int *scale, bool *uniform)
+{
+	int			most = 0;
+	int			least = lengthof(powers);
+	bool		found_odd = false;
+
+	for (uint32 row = 0; row < n; row++)
+	{
+		const char *datum = (const char *) datums[row];
+		int			own = 0;
+
+		scaled[row] = 0;
+		dscales[row] = 0;
+		if ((nulls != NULL && zskernel_bits_get(nulls, row)) || zskernel_bits_get(odd, row))
+			continue;
+		if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
+									&own, &scaled[row]) ||
+			own >= (int) lengthof(powers))
+		{
+			found_odd = true;
+			zskernel_bits_set(odd, row);
+			scaled[row] = 0;
+			continue;
+		}
+		dscales[row] = (uint8) own;
+		most = Max(most, own);
+		least = Min(least, own);
+	}
+	*scale = most;
+	*uniform = least >= most;
+	for (uint32 row = 0; !*uniform && row < n; row++)
+	{
+		if (__builtin_mul_overflow(scaled[row], powers[most - dscales[row]], &scaled[row]))
+		{
+			found_odd = true;
+			zskernel_bits_set(odd, row);
+			scaled[row] = 0;
+		}
+	}
+	return found_odd;
+}

@@ -24,6 +24,7 @@
 bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
 bool		zs_enable_join_filters = true;
+bool		zs_enable_vector_join = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 bool		zs_enable_rare_groups = true;
@@ -70,6 +71,12 @@ zsexpr_guc_init(void)
 							 "Lets scans by batches leave out rows that find no partner in a hash join.",
 							 "When off, all rows that pass the filter go to the join.",
 							 &zs_enable_join_filters, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_vector_join",
+							 "Lets aggregates do the hash joins below them by batches.",
+							 "When off, core's hash joins hand up their rows one by one.",
+							 &zs_enable_vector_join, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_vector_totals",

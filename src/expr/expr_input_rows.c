@@ -197,41 +197,12 @@ next_rows(ZsInput *input)
 
 /* ---- columns ------------------------------------------------------------------------ */
 
-static const int64 powers[] = {
-	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, INT64CONST(1000000000),
-	INT64CONST(10000000000), INT64CONST(100000000000), INT64CONST(1000000000000),
-	INT64CONST(10000000000000), INT64CONST(100000000000000), INT64CONST(1000000000000000),
-	INT64CONST(10000000000000000)
-};
-
-/* Gives all integers the largest scale; those that do not fit then are odd. */
-static void
-make_scale_common(RowColumn *column, int scale)
-{
-	ZsColumnVector *vector = column->decimal;
-
-	Assert(scale < (int) lengthof(powers));
-	for (uint32 row = 0; row < vector->nrows; row++)
-	{
-		int			more = scale - column->dscales[row];
-
-		if (more > 0 && __builtin_mul_overflow(column->scaled[row], powers[more],
-											   &column->scaled[row]))
-		{
-			vector->has_odd = true;
-			zskernel_bits_set(vector->odd, row);
-			column->scaled[row] = 0;
-		}
-	}
-}
-
 /* The column's numerics as integers of one scale. */
 static const ZsColumnVector *
 decimal_vector(RowInput *rows, RowColumn *column)
 {
 	ZsColumnVector *vector = column->decimal;
-	int			most = 0;
-	int			least = lengthof(powers) - 1;
+	bool		uniform;
 
 	Assert(column->typlen == -1);
 	if (column->decimal_made)
@@ -245,34 +216,12 @@ decimal_vector(RowInput *rows, RowColumn *column)
 	}
 	*vector = column->vector;
 	vector->datums = NULL;
-	for (uint32 row = 0; row < vector->nrows; row++)
-	{
-		const char *datum = (const char *) column->vals[row];
-		int			scale = 0;
-
-		column->scaled[row] = 0;
-		column->dscales[row] = 0;
-		if ((vector->has_nulls && zskernel_bits_get(vector->nulls, row)) ||
-			(vector->has_odd && zskernel_bits_get(vector->odd, row)))
-			continue;
-		if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
-									&scale, &column->scaled[row]) ||
-			scale >= (int) lengthof(powers))
-		{
-			vector->has_odd = true;
-			zskernel_bits_set(vector->odd, row);
-			column->scaled[row] = 0;
-			continue;
-		}
-		column->dscales[row] = (uint8) scale;
-		most = Max(most, scale);
-		least = Min(least, scale);
-	}
-	if (least < most)
-		make_scale_common(column, most);
+	if (zsexpr_decimals_of_datums((const uint64 *) column->vals, vector->nrows,
+								  vector->has_nulls ? vector->nulls : NULL, vector->odd,
+								  column->scaled, column->dscales, &vector->scale, &uniform))
+		vector->has_odd = true;
 	vector->vals = column->scaled;
-	vector->scale = most;
-	vector->dscales = least < most ? column->dscales : NULL;
+	vector->dscales = uniform ? NULL : column->dscales;
 	column->decimal_made = true;
 	return vector;
 }

@@ -17,6 +17,7 @@
 #include "executor/hashjoin.h"
 
 #include "join_filter.h"
+#include "zs_node.h"
 
 /*
  * The hash table may be gone, or not there yet: the join fetches a row of its outer side before it
@@ -29,9 +30,10 @@ filter_is_ready(ZsRowFilter *base)
 	ZsJoinFilter *filter = (ZsJoinFilter *) base;
 	HashJoinTable table = filter->join->hj_HashTable;
 
-	if (table == NULL || !filter->is_in_place(filter->tap))
+	if ((table == NULL && !zsnode_join_is_by_batches(filter->join)) ||
+		!filter->is_in_place(filter->tap))
 		return false;
-	if (table->parallel_state != NULL)
+	if (table != NULL && table->parallel_state != NULL)
 		return zsjoin_keys_collect(filter->keys, filter->join->js.ps.state->es_query_dsa);
 	return zsjoin_keys_is_complete(filter->keys);
 }

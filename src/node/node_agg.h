@@ -17,6 +17,7 @@
 #include "access/parallel.h"
 #include "commands/explain.h"
 
+#include "node_agg_join.h"
 #include "node_top.h"
 #include "zs_agg.h"
 #include "zs_agg_group.h"
@@ -198,6 +199,7 @@ typedef struct AggNodeState
 	bool		by_rows;		/* zedstore.debug_vector = rows */
 
 	ZsInput    *input;
+	ZsAggJoins *joins;			/* below it, done by batches; NULL: none */
 	ZsFilter   *filter;
 	ZsPrograms *programs;		/* of keys and aggregates; those of the filter are its own */
 	ZsProgram  *key_programs;
@@ -277,6 +279,7 @@ extern void zsnode_agg_forget_packed(AggNodeState *state);
 /* ---- all groups (node_agg_fill.c) ---- */
 
 extern void zsnode_agg_turn_to(AggNodeState *state, AggPhase phase);
+extern ZsInput *zsnode_agg_create_rows(AggNodeState *state);
 extern void zsnode_agg_free_spill(AggNodeState *state);
 extern bool zsnode_agg_fill_groups(AggNodeState *state);
 

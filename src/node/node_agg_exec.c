@@ -267,6 +267,20 @@ classify_aggregates(AggNodeState *state, TupleDesc desc, Index varno)
 	}
 }
 
+/* Are there columns of the plan's rows that are not evaluated for each of them? */
+static bool
+has_guards(const CustomScan *cscan)
+{
+	ListCell   *lc;
+
+	foreach(lc, (List *) list_nth(cscan->custom_private, ZS_AGG_GUARDS))
+	{
+		if (lfirst_int(lc) >= 0)
+			return true;
+	}
+	return false;
+}
+
 /* BeginCustomScan: makes programs, and what is needed to run them unless for EXPLAIN alone. */
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
@@ -299,6 +313,11 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 										 list_length(state->filter_clauses), &node->ss.ps, NULL);
 	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
 	classify_aggregates(state, desc, varno);
+	if (!by_scan && boolVal(list_nth(cscan->custom_private, ZS_AGG_REREADS)) &&
+		!has_guards(cscan))
+		state->joins = zsnode_agg_joins_create(&node->ss.ps, linitial(node->custom_ps),
+											   list_nth(cscan->custom_private, ZS_AGG_INPUTS),
+											   (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
@@ -338,10 +357,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 																  state->aggrefs),
 												 state->filter_clauses, estate);
 	else
-		state->input = zsexpr_input_rows_create(linitial(node->custom_ps),
-												list_nth(cscan->custom_private, ZS_AGG_INPUTS),
-												list_nth(cscan->custom_private, ZS_AGG_GUARDS),
-												estate);
+		state->input = state->joins != NULL ? zsnode_agg_joins_input(state->joins) :
+			zsnode_agg_create_rows(state);
 	zsnode_agg_answers_begin(state);
 }
 

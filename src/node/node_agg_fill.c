@@ -22,6 +22,7 @@
 
 #include "node_agg.h"
 #include "node_agg_full.h"
+#include "node_agg_plan.h"
 
 /*
  * The input comes to its end, or is read anew.  A rescan may come at any time.
@@ -76,6 +77,32 @@ start_fill(AggNodeState *state)
 	state->store.full_memory = 0;
 }
 
+/* The rows of the plan below, whose joins core does. */
+ZsInput *
+zsnode_agg_create_rows(AggNodeState *state)
+{
+	const CustomScan *cscan = (const CustomScan *) state->css.ss.ps.plan;
+
+	return zsexpr_input_rows_create(linitial(state->css.custom_ps),
+									list_nth(cscan->custom_private, ZS_AGG_INPUTS),
+									list_nth(cscan->custom_private, ZS_AGG_GUARDS),
+									state->css.ss.ps.state);
+}
+
+/* Joins cannot be done by batches: from here on core does them. */
+static void
+take_rows_of_core(AggNodeState *state)
+{
+	MemoryContext old;
+
+	if (state->input != zsnode_agg_joins_input(state->joins))
+		return;
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	zsexpr_input_end(state->input);
+	state->input = zsnode_agg_create_rows(state);
+	MemoryContextSwitchTo(old);
+}
+
 /* From the first row on, with filters and parameters as they are now. */
 static void
 start_input(AggNodeState *state)
@@ -84,6 +111,8 @@ start_input(AggNodeState *state)
 	if (zsexpr_programs_start(state->programs))
 		zsnode_agg_sets_use_arguments(state);
 	zsnode_agg_zones_forget(state);
+	if (state->joins != NULL && !zsnode_agg_joins_start(state->joins))
+		take_rows_of_core(state);
 	zsexpr_input_start(state->input);
 }
 

@@ -116,6 +116,8 @@ zsnode_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (es->verbose && state->rel != NULL)
 		explain_columns(state, es);
+	if (node->custom_ps != NIL)
+		zsnode_agg_joins_explain(state->joins, es);
 	if (!es->analyze)
 		return;
 	total = state->counts;

@@ -147,9 +147,12 @@ filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed)
 	return decided;
 }
 
-/* The next batch, in the direction, that has rows to be looked at; false behind the last. */
-static bool
-next_batch(ZsScanNode *state, bool forward)
+/*
+ * The next batch, in the direction, that has rows to be looked at: state->list; false behind the
+ * last.  Errors: those of parts of the filter that look at no column.
+ */
+bool
+zsnode_scan_next_batch(ZsScanNode *state, bool forward)
 {
 	const ZsBatch *batch;
 	uint64		passed[ZS_KERNEL_WORDS];
@@ -218,7 +221,7 @@ next_row(ZsScanNode *state, bool forward)
 
 		if (position < 0 || position >= state->nlist)
 		{
-			if (!next_batch(state, forward))
+			if (!zsnode_scan_next_batch(state, forward))
 			{
 				ExecClearTuple(ss->ss_ScanTupleSlot);
 				return false;

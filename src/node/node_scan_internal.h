@@ -82,6 +82,9 @@ typedef struct ZsScanNode
 	uint64		worker_unwanted;
 } ZsScanNode;
 
+/* ---- batches (node_scan_exec.c) ---- */
+extern bool zsnode_scan_next_batch(ZsScanNode *state, bool forward);
+
 /* ---- rows that others do not want (node_row_filter.c) ---- */
 extern bool zsnode_row_filters_exclude(List *filters, ZsInput *input);
 extern bool zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max);

@@ -1,0 +1,363 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_join.c
+ *	  Does core's hash joins below a node that aggregates by batches.
+ *
+ * The plan is core's, and is printed as such: hash joins on each other's outer sides over a scan of
+ * ours (node_agg_spine.c).  The node takes the rows of the inner sides from the plans below the
+ * Hash nodes, makes tables of these (probe_table.c), and looks up the scan's batches in them
+ * (probe_join.c).
+ * The joins themselves do not run; what EXPLAIN ANALYZE tells of their rows is told for them.
+ *
+ * Giving up.  Tables are in memory.  Where one of them does not fit, all are thrown away, the plans
+ * below are rescanned, and core's joins run as if nothing had been tried, now and for all further
+ * rescans: what is lost is reading as many rows as fit into memory.  Reading twice must not be
+ * seen, so this is not tried in queries with volatile functions, nor under row locks.
+ *
+ * Join filters stay what they are: the tap stands in front of the plan that is read (join_tap.c),
+ * and knows by zsnode_join_is_by_batches() that there is a table, though not core's.
+ *
+ * Rescans.  Where no parameter of an inner side changes its table stays, as it does in core.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_join.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "commands/explain.h"
+#include ZS_EXPLAIN_FORMAT_H
+#include "executor/executor.h"
+#include "executor/hashjoin.h"
+#include "executor/instrument.h"
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+
+#include "node_agg_join.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
+#include "zs_node_scan.h"
+#include "zs_probe.h"
+
+/* Tables that are expected to take so many times what they may are not begun. */
+#define HOPELESS_FACTOR	2
+
+/* What a row of a table takes beside its columns. */
+#define ROW_OVERHEAD	24
+
+/* One join. */
+typedef struct AggJoin
+{
+	HashJoinState *state;
+	HashState  *hash;
+	PlanState  *build;
+	ExecProcNodeMtd real;		/* of state, while it does not run */
+	ZsInput    *rows;			/* of build */
+	ZsProbeTable *table;
+	ZsInput    *input;			/* what it returns */
+	bool		read;			/* build was, since it was rescanned */
+	bool		filled;			/* the table is there */
+	uint64		nrows;			/* of the table filled last */
+	bool		is_array;
+} AggJoin;
+
+struct ZsAggJoins
+{
+	int			njoins;
+	AggJoin    *joins;			/* the lowest first */
+	ZsInput    *input;			/* NULL: for EXPLAIN only */
+	bool		given_up;
+};
+
+/* ---- nodes that do not run ----------------------------------------------------------------- */
+
+/* ExecProcNode of a join whose work is done elsewhere. */
+static TupleTableSlot *
+done_by_batches(PlanState *node)
+{
+	elog(ERROR, "hash join that is done by batches was asked for a row");
+	return NULL;
+}
+
+/* Is there a table of the join's inner side, though not in its own hash table? */
+bool
+zsnode_join_is_by_batches(const HashJoinState *join)
+{
+	return join->js.ps.ExecProcNodeReal == done_by_batches;
+}
+
+/* ---- making them ---------------------------------------------------------------------------- */
+
+/* Is the table expected to take far more memory than it may? */
+static bool
+is_hopeless(const ZsSpineJoin *join)
+{
+	const Plan *plan = join->build->plan;
+	double		width = plan->plan_width + ROW_OVERHEAD;
+
+	return plan->plan_rows * width > (double) HOPELESS_FACTOR * get_hash_memory_limit();
+}
+
+/* Describes the keys of both sides; false if rows cannot be joined by them here. */
+static bool
+classify_keys(const ZsSpineJoin *join, TupleDesc desc, TupleDesc build_desc, ZsGroupKey *probe,
+			  ZsGroupKey *build)
+{
+	const HashJoin *plan = (const HashJoin *) join->state->js.ps.plan;
+	ListCell   *lc;
+
+	foreach(lc, plan->hashclauses)
+	{
+		int			k = foreach_current_index(lc);
+		int			column = list_nth_int(join->build_keys, k);
+		const Node *expr = list_nth(join->build_exprs, column - 1);
+		Var		   *var = makeVar(ZS_ROWS_VARNO, (AttrNumber) column, exprType(expr),
+								  exprTypmod(expr), exprCollation(expr), 0);
+
+		if (!zsprobe_key_classify(desc, list_nth(join->key_exprs, k), lfirst(lc), &probe[k]) ||
+			!zsprobe_key_classify(build_desc, (Node *) var, lfirst(lc), &build[k]) ||
+			!zsprobe_keys_match(&probe[k], &build[k]))
+			return false;
+	}
+	return true;
+}
+
+/* A filter of pairs; NULL if there are no clauses. */
+static ZsFilter *
+make_filter(List *clauses, TupleDesc desc, PlanState *node)
+{
+	return clauses == NIL ? NULL :
+		zsexpr_filter_create(desc, ZS_ROWS_VARNO, clauses, list_length(clauses), node, NULL);
+}
+
+/*
+ * Makes a join ready over probe (NULL: for EXPLAIN only); false if it cannot be done here.
+ */
+static bool
+create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanState *node)
+{
+	const ZsSpineJoin *from = &spine->joins[i];
+	TupleDesc	desc = zsnode_spine_desc(spine, i + 1);
+	TupleDesc	build_desc = ExecTypeFromExprList(from->build_exprs);
+	int			nkeys = list_length(from->key_exprs);
+	ZsGroupKey *probe_keys = palloc0(nkeys * sizeof(ZsGroupKey));
+	ZsGroupKey *build_keys = palloc0(nkeys * sizeof(ZsGroupKey));
+	JoinType	jointype = ((HashJoin *) from->state->js.ps.plan)->join.jointype;
+	bool		keeps_copies = (jointype != JOIN_SEMI && jointype != JOIN_ANTI) ||
+		from->joinqual != NIL;
+	Bitmapset  *wanted = NULL;
+	List	   *guards = NIL;
+	ZsProbeSpec spec;
+
+	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS || is_hopeless(from) ||
+		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
+		return false;
+	join->state = from->state;
+	join->hash = from->hash;
+	join->build = from->build;
+	if (probe == NULL)
+		return true;
+	for (int k = 0; k < from->nbuild; k++)
+	{
+		if (from->columns[k] > 0)
+			wanted = bms_add_member(wanted, from->columns[k]);
+	}
+	for (int k = 0; k < list_length(from->build_exprs); k++)
+		guards = lappend_int(guards, -1);
+	join->rows = zsexpr_input_rows_create(join->build, from->build_exprs, guards, node->state);
+	join->table = zsprobe_table_create(CurrentMemoryContext, build_desc, wanted, nkeys, build_keys,
+									   probe_keys, keeps_copies);
+	spec = (ZsProbeSpec) {
+		.jointype = jointype,
+		.probe = probe,
+		.table = join->table,
+		.desc = desc,
+		.nbuild = from->nbuild,
+		.columns = from->columns,
+		.used = spine->used,
+		.nkeys = nkeys,
+		.keys = probe_keys,
+		.key_exprs = from->key_exprs,
+		.joinqual = make_filter(from->joinqual, desc, node),
+		.qual = make_filter(from->qual, desc, node),
+		.node = &join->state->js.ps,
+	};
+	join->input = zsprobe_join_create(&spec, node->state);
+	return true;
+}
+
+/*
+ * The joins below a node's child that can be done by batches, to return the expressions over the
+ * child's rows (OUTER_VAR); NULL: the child's rows have to be taken as they come.  Memory comes
+ * from the current context.
+ */
+ZsAggJoins *
+zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs, bool explain_only)
+{
+	ZsSpine    *spine;
+	ZsAggJoins *joins;
+	ZsInput    *input = NULL;
+
+	if (!zs_enable_vector_join || node->state->es_epq_active != NULL)
+		return NULL;
+	spine = zsnode_spine_find(child, exprs);
+	if (spine == NULL ||
+		!zsprobe_can_project(zsnode_spine_desc(spine, spine->njoins), spine->exprs))
+		return NULL;
+	joins = palloc0(sizeof(ZsAggJoins));
+	joins->njoins = spine->njoins;
+	joins->joins = palloc0(spine->njoins * sizeof(AggJoin));
+	if (!explain_only)
+		input = zsnode_scan_input_create(spine->scan);
+	for (int i = 0; i < spine->njoins; i++)
+	{
+		if (!create_join(&joins->joins[i], spine, i, input, node))
+			return NULL;
+		input = joins->joins[i].input;
+	}
+	if (!explain_only)
+		joins->input = zsprobe_project_create(input, spine->exprs, ExecTypeFromExprList(exprs),
+											  node->state);
+	return joins;
+}
+
+/* What they return. */
+ZsInput *
+zsnode_agg_joins_input(const ZsAggJoins *joins)
+{
+	Assert(joins->input != NULL);
+	return joins->input;
+}
+
+/* ---- tables --------------------------------------------------------------------------------- */
+
+/* Fills the join's table, unless the one that is there is still right; false if it is too large. */
+static bool
+fill_table(AggJoin *join)
+{
+	Instrumentation *instrument = join->hash->ps.instrument;
+	ZsProbeFill result;
+
+	if (join->hash->ps.chgParam != NULL)
+	{
+		ExecReScan(&join->hash->ps);
+		join->filled = join->read = false;
+	}
+	if (join->filled)
+		return true;
+	if (join->read)
+		ExecReScan(join->build);
+	zsprobe_table_forget(join->table);
+	if (instrument != NULL)
+		InstrStartNode(instrument);
+	join->read = true;
+	zsexpr_input_start(join->rows);
+	result = zsprobe_table_fill(join->table, join->rows, get_hash_memory_limit());
+	join->nrows = zsprobe_table_rows(join->table);
+	join->is_array = zsprobe_table_is_array(join->table);
+	if (instrument != NULL)
+		InstrStopNode(instrument, (double) join->nrows);
+	join->filled = result == ZS_PROBE_FILLED;
+	return join->filled;
+}
+
+/* Hands the joins back to core, as if they had not been touched. */
+static void
+give_up(ZsAggJoins *joins)
+{
+	joins->given_up = true;
+	for (int i = 0; i < joins->njoins; i++)
+	{
+		AggJoin    *join = &joins->joins[i];
+
+		zsprobe_table_forget(join->table);
+		if (join->read && join->hash->ps.instrument != NULL)
+			InstrEndLoop(join->hash->ps.instrument);
+		if (join->read && join->build->chgParam == NULL)
+			ExecReScan(join->build);
+		if (join->real != NULL)
+			ExecSetExecProcNode(&join->state->js.ps, join->real);
+	}
+}
+
+/* Is there no row in the join, whatever the probe side has? */
+static bool
+is_empty(const AggJoin *join)
+{
+	JoinType	jointype = ((HashJoin *) join->state->js.ps.plan)->join.jointype;
+
+	return join->nrows == 0 && (jointype == JOIN_INNER || jointype == JOIN_SEMI);
+}
+
+/*
+ * Makes the tables for the input, which is to be started then.  False if core's joins have to run.
+ * Errors: those of the inner sides.
+ */
+bool
+zsnode_agg_joins_start(ZsAggJoins *joins)
+{
+	if (joins->given_up)
+		return false;
+	/* as the first row that is asked for would */
+	for (int i = joins->njoins - 1; i >= 0; i--)
+	{
+		PlanState  *ps = &joins->joins[i].state->js.ps;
+
+		if (ps->chgParam != NULL)
+			ExecReScan(ps);
+	}
+	for (int i = joins->njoins - 1; i >= 0; i--)
+	{
+		AggJoin    *join = &joins->joins[i];
+
+		if (!fill_table(join))
+		{
+			give_up(joins);
+			return false;
+		}
+		if (join->real == NULL)
+		{
+			join->real = join->state->js.ps.ExecProcNodeReal;
+			ExecSetExecProcNode(&join->state->js.ps, done_by_batches);
+		}
+		/* nobody asks those below it for a row */
+		if (is_empty(join))
+			break;
+	}
+	return true;
+}
+
+/* ---- EXPLAIN -------------------------------------------------------------------------------- */
+
+/* What EXPLAIN tells of them: how many, and with ANALYZE how they went. */
+void
+zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es)
+{
+	int			njoins = joins == NULL ? 0 : joins->njoins;
+	List	   *tables = NIL;
+
+	if (es->format != EXPLAIN_FORMAT_TEXT || njoins > 0)
+		ExplainPropertyInteger("Joins by Batches", NULL, njoins, es);
+	if (!es->analyze || njoins == 0)
+		return;
+	if (joins->given_up)
+	{
+		ExplainPropertyText("Join Tables", "too large", es);
+		return;
+	}
+	for (int i = 0; i < njoins; i++)
+	{
+		const AggJoin *join = &joins->joins[i];
+
+		if (join->filled)
+			tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows",
+											  join->is_array ? "array" : "hash", join->nrows));
+	}
+	ExplainPropertyList("Join Tables", tables, es);
+}

@@ -1,0 +1,64 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_join.h
+ *	  Joins by batches below a node that aggregates; private to src/node.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_join.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NODE_AGG_JOIN_H
+#define NODE_AGG_JOIN_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "zs_expr_input.h"
+
+struct ExplainState;
+
+typedef struct ZsAggJoins ZsAggJoins;
+
+/* ---- node_agg_spine.c ---- */
+
+/* One hash join of core's, the lowest first. */
+typedef struct ZsSpineJoin
+{
+	HashJoinState *state;
+	HashState  *hash;
+	PlanState  *build;			/* below hash */
+	int			nbefore;		/* columns of all that is below the join */
+	int			nbuild;			/* columns of build */
+	List	   *joinqual;		/* over all columns below and those of build */
+	List	   *qual;
+	List	   *key_exprs;		/* of the probe side, the same */
+	List	   *build_exprs;	/* over build: columns that are needed, and keys */
+	List	   *build_keys;		/* numbers of these (int) */
+	AttrNumber *columns;		/* for each column of build its number there, or 0 */
+} ZsSpineJoin;
+
+/* Hash joins on each other's outer sides, and a scan of ours below all of them. */
+typedef struct ZsSpine
+{
+	CustomScanState *scan;
+	int			njoins;
+	ZsSpineJoin *joins;
+	Bitmapset  *used;			/* columns of the scan and of all builds that are needed */
+	List	   *exprs;			/* what was asked for, over these columns */
+} ZsSpine;
+
+extern ZsSpine *zsnode_spine_find(PlanState *top, List *exprs);
+extern TupleDesc zsnode_spine_desc(const ZsSpine *spine, int njoins);
+
+/* ---- node_agg_join.c ---- */
+
+extern ZsAggJoins *zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs,
+										   bool explain_only);
+extern ZsInput *zsnode_agg_joins_input(const ZsAggJoins *joins);
+extern bool zsnode_agg_joins_start(ZsAggJoins *joins);
+extern void zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es);
+
+#endif							/* NODE_AGG_JOIN_H */

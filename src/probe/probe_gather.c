@@ -1,0 +1,276 @@
+/*-------------------------------------------------------------------------
+ *
+ * probe_gather.c
+ *	  Columns of a join's build side, at the places of a batch.
+ *
+ * Values are gathered when somebody asks for them, for the rows that he asks for: of an integer one
+ * load for each row.  Of a string nothing is copied: where rows are few, they are the entries of a
+ * dictionary, and their numbers are the codes, so that what is found out of a string is found out
+ * once.  Numerics become integers of one scale once, for all rows of the table.
+ *
+ * A row without a partner has NULLs.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/probe/probe_gather.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "probe_internal.h"
+#include "zs_expr.h"
+
+/* A dictionary has so many entries at most (group_string.c). */
+#define MAX_ENTRIES		(PG_UINT16_MAX + 1)
+
+/* Serials of batches and dictionaries are told apart by this bit: those of segments count up. */
+#define TABLE_SERIAL	(UINT64CONST(1) << 63)
+
+/* The numerics of the column as integers. */
+static void
+make_decimals(ZsProbeTable *table, ZsProbeColumn *column)
+{
+	Size		bits = (Size) (table->nrows / 64 + 1) * sizeof(uint64);
+
+	Assert(column->typlen == -1 && column->scaled == NULL);
+	column->dscales = MemoryContextAllocHuge(table->context, Max(table->nrows, 1));
+	column->decimal_odd = MemoryContextAllocHuge(table->context, bits);
+	if (column->has_odd)
+		memcpy(column->decimal_odd, column->odd, bits);
+	else
+		memset(column->decimal_odd, 0, bits);
+	column->scaled = MemoryContextAllocHuge(table->context,
+											Max(table->nrows, 1) * sizeof(int64));
+	column->decimal_has_odd =
+		zsexpr_decimals_of_datums((const uint64 *) column->vals, table->nrows,
+								  column->has_nulls ? column->nulls : NULL, column->decimal_odd,
+								  column->scaled, column->dscales, &column->scale,
+								  &column->uniform) || column->has_odd;
+}
+
+/* Makes the column's values the entries of a dictionary, if that can be. */
+static void
+make_dictionary(ZsProbeTable *table, ZsProbeColumn *column)
+{
+	static uint64 last_serial = TABLE_SERIAL;
+	struct varlena *nothing;
+
+	Assert(column->wanted && !column->typbyval);
+	if (column->serial != 0 || column->no_dictionary)
+		return;
+	column->no_dictionary = column->typlen != -1 || column->has_odd || table->nrows == 0 ||
+		table->nrows > MAX_ENTRIES;
+	if (column->no_dictionary)
+		return;
+	column->serial = ++last_serial;
+	if (!column->has_nulls)
+		return;
+	/* no row has these entries, but they are looked at */
+	nothing = MemoryContextAllocZero(table->context, VARHDRSZ);
+	SET_VARSIZE(nothing, VARHDRSZ);
+	for (uint32 row = 0; row < table->nrows; row++)
+	{
+		if (zskernel_bits_get(column->nulls, row))
+			column->vals[row] = (int64) PointerGetDatum(nothing);
+	}
+}
+
+/* The values of one array at the partners of the rows of sel. */
+static void
+gather_values(const int64 *from, const uint32 *partners, const uint64 *sel, int64 *to)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 rows = sel[w]; rows != 0; rows &= rows - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(rows);
+
+			to[row] = from[partners[row]];
+		}
+	}
+}
+
+/* The bits of one bitmap at the partners of the rows of sel. */
+static void
+gather_bits(const uint64 *from, const uint32 *partners, const uint64 *sel, uint64 *to)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 rows = sel[w]; rows != 0; rows &= rows - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(rows);
+
+			if (zskernel_bits_get(from, partners[row]))
+				zskernel_bits_set(to, row);
+		}
+	}
+}
+
+/* The values in the form, at places of rows that have partners. */
+static void
+gather_form(const ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
+			const uint64 *rows, ZsGathered *gathered)
+{
+	ZsColumnVector *vector = &gathered->vector;
+
+	switch (form)
+	{
+		case ZS_GATHER_VALUES:
+			gather_values(column->vals, partners, rows, gathered->vals);
+			if (column->typbyval)
+				vector->vals = gathered->vals;
+			else
+				vector->datums = (const uint64 *) gathered->vals;
+			break;
+		case ZS_GATHER_DECIMALS:
+			gather_values(column->scaled, partners, rows, gathered->vals);
+			vector->vals = gathered->vals;
+			vector->scale = column->scale;
+			vector->dscales = column->uniform ? NULL : gathered->dscales;
+			for (int w = 0; w < ZS_KERNEL_WORDS && !column->uniform; w++)
+			{
+				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
+				{
+					uint32		row = w * 64 + __builtin_ctzll(bits);
+
+					gathered->dscales[row] = column->dscales[partners[row]];
+				}
+			}
+			break;
+		case ZS_GATHER_CODES:
+			for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+			{
+				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
+				{
+					uint32		row = w * 64 + __builtin_ctzll(bits);
+
+					gathered->codes[row] = partners[row];
+				}
+			}
+			vector->codes = gathered->codes;
+			vector->dict = (const uint64 *) column->vals;
+			vector->serial = column->serial;
+			break;
+	}
+}
+
+/* The form in which a column gives what is wanted; false: in none. */
+static bool
+choose_form(ZsProbeTable *table, ZsProbeColumn *column, ZsColumnWant want, ZsGatherForm *form)
+{
+	*form = ZS_GATHER_VALUES;
+	switch (want)
+	{
+		case ZS_WANT_INT:
+			return column->typbyval;
+		case ZS_WANT_DECIMAL:
+			*form = ZS_GATHER_DECIMALS;
+			if (column->typlen != -1)
+				return false;
+			if (column->scaled == NULL)
+				make_decimals(table, column);
+			return true;
+		case ZS_WANT_STRING:
+		case ZS_WANT_TEXT:
+			if (column->typbyval)
+				return false;
+			make_dictionary(table, column);
+			if (column->serial != 0)
+				*form = ZS_GATHER_CODES;
+			return true;
+		case ZS_WANT_DATUM:
+			return !column->typbyval;
+		default:
+			return true;
+	}
+}
+
+/* The array that the form needs is there; what it had for a table before is nothing to anybody. */
+static void
+need_arrays(const ZsProbeColumn *column, ZsGatherForm form, MemoryContext context,
+			ZsGathered *gathered)
+{
+	if (form != ZS_GATHER_CODES && gathered->vals == NULL)
+		gathered->vals = MemoryContextAllocZero(context, ZS_KERNEL_ROWS * sizeof(int64));
+	if (form == ZS_GATHER_CODES && gathered->codes == NULL)
+		gathered->codes = MemoryContextAllocZero(context, ZS_KERNEL_ROWS * sizeof(uint32));
+	else if (form == ZS_GATHER_CODES && gathered->vector.serial != column->serial)
+		memset(gathered->codes, 0, ZS_KERNEL_ROWS * sizeof(uint32));
+	if (form == ZS_GATHER_DECIMALS && gathered->dscales == NULL)
+		gathered->dscales = MemoryContextAllocZero(context, ZS_KERNEL_ROWS);
+}
+
+/*
+ * A column of the table for the rows of sel of a batch, by their partners; lonely: some may have
+ * none (ZS_NO_ROW), and are NULL.  NULL if it has not the form that is wanted.  serial: of the
+ * batch.  all: an array of one for each form, a chunk of memory of its own, all zeros the first
+ * time, which has the vector as long as the batch is there.
+ */
+const ZsColumnVector *
+zsprobe_gather(ZsProbeTable *table, AttrNumber attno, ZsColumnWant want, const uint32 *partners,
+			   bool lonely, const uint64 *sel, uint64 serial, ZsGathered *all)
+{
+	ZsProbeColumn *column = &table->columns[attno - 1];
+	ZsGathered *gathered;
+	ZsColumnVector *vector;
+	ZsGatherForm form;
+	uint64		rows[ZS_KERNEL_WORDS];
+	uint64		all_rows[ZS_KERNEL_WORDS];
+
+	Assert(attno > 0 && attno <= table->ncolumns && column->wanted);
+	Assert(partners != NULL && serial != 0);
+	if (!choose_form(table, column, want, &form))
+		return NULL;
+	gathered = &all[form];
+	vector = &gathered->vector;
+	if (zsprobe_rows_are_known(gathered->serial, gathered->sel, serial, sel, all_rows))
+		return vector;
+	sel = all_rows;
+	need_arrays(column, form, GetMemoryChunkContext(all), gathered);
+	gathered->serial = serial;
+	zskernel_bits_copy(gathered->sel, sel);
+	vector->has_nulls = vector->has_odd = false;
+	vector->nrows = 0;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		rows[w] = sel[w];
+		vector->nulls[w] = vector->odd[w] = 0;
+		for (uint64 bits = lonely ? sel[w] : 0; bits != 0; bits &= bits - 1)
+		{
+			if (partners[w * 64 + __builtin_ctzll(bits)] == ZS_NO_ROW)
+				vector->nulls[w] |= bits & -bits;
+		}
+		rows[w] &= ~vector->nulls[w];
+		if (sel[w] != 0)
+			vector->nrows = w * 64 + 64 - (uint32) __builtin_clzll(sel[w]);
+	}
+	gather_form(column, form, partners, rows, gathered);
+	vector->ndict = form == ZS_GATHER_CODES ? table->nrows : 0;
+	if (column->has_nulls)
+		gather_bits(column->nulls, partners, rows, vector->nulls);
+	vector->has_nulls = lonely || column->has_nulls;
+	if (form == ZS_GATHER_DECIMALS ? column->decimal_has_odd : column->has_odd)
+	{
+		gather_bits(form == ZS_GATHER_DECIMALS ? column->decimal_odd : column->odd, partners, rows,
+					vector->odd);
+		vector->has_odd = true;
+	}
+	return vector;
+}
+
+/* A column of one row of the table; ZS_NO_ROW: NULL. */
+void
+zsprobe_gather_slot(const ZsProbeTable *table, AttrNumber attno, uint32 row, Datum *value,
+					bool *isnull)
+{
+	const ZsProbeColumn *column = &table->columns[attno - 1];
+
+	Assert(column->wanted && (row == ZS_NO_ROW || row < table->nrows));
+	*isnull = row == ZS_NO_ROW || (column->has_nulls && zskernel_bits_get(column->nulls, row));
+	*value = *isnull ? (Datum) 0 : column->typbyval ?
+		zsexpr_int_to_datum(column->typlen, column->vals[row]) : (Datum) column->vals[row];
+}
