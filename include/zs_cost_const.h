@@ -127,8 +127,12 @@
 
 /* ---- rows in the order of columns -------------------------------------------- */
 
-/* A row that is copied to a run (25 ns), beside what the scan costs. */
+/* A row that is copied to a run (25 ns), and each further column of it (28 ns), beside the scan. */
 #define ZS_COST_PER_COPY		0.005
+#define ZS_COST_PER_COPIED_COLUMN	0.0055
+
+/* Opening the head of a segment of a column that is in memory (1.2 us). */
+#define ZS_COST_PER_HEAD		0.25
 
 /*
  * Of what core charges for a WindowAgg, what takes ranking functions without a tuplestore: 19 of

@@ -10,11 +10,11 @@
  * DISTINCT, windows, and MergeAppend over partitions, below an Incremental Sort where keys are
  * wanted that are no columns.
  *
- * The costs are those of the scan without order, and for each row a search among the stripes that
- * lie over each other.  How many these are, the depth, is found out from the zone maps
- * (scan_depth.c).  Where rows in hand would exceed work_mem there is no path, nor where costs are
- * core's, which know nothing of columns, or where it takes longer to look at zone maps than a path
- * that is there.
+ * The costs are those of the scan without order, for each row a search among the stripes that lie
+ * over each other and a copy of it, and the heads of segments that are opened again and again.  How
+ * many stripes these are, the depth, is found out from the zone maps (scan_depth.c).  Where rows in
+ * hand would exceed work_mem there is no path, nor where costs are core's, which know nothing of
+ * columns, or where it takes longer to look at zone maps than a path that is there.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -104,10 +104,25 @@ wants_visibility(const RelOptInfo *rel)
 	return false;
 }
 
+/*
+ * Heads that are opened beside those of the scan without order: of all segments of the key, which
+ * tell of their vectors, and where stripes lie over each other, so that the next one is of another
+ * segment, those of all columns with each stripe.
+ */
+static Cost
+cost_heads(const RelOptInfo *rel, int ncolumns, double depth)
+{
+	double		heads = rel->tuples / ZS_SEGMENT_ROWS +
+		rel->tuples / ZS_COST_STRIPE_ROWS * ncolumns * Min(depth - 1, 1);
+
+	return heads * ZS_COST_PER_HEAD;
+}
+
 static void
 cost_order(Path *path, const Path *scan, const RelOptInfo *rel, double depth, double row_share)
 {
 	Cost		run_cost = scan->total_cost - scan->startup_cost;
+	int			ncolumns = Max(list_length(rel->reltarget->exprs), 1);
 	double		copied = rel->rows * Min(depth - 1, 1);
 	double		first = Min(ZS_COST_STRIPE_ROWS * depth / Max(rel->tuples, 1), 1);
 
@@ -115,9 +130,12 @@ cost_order(Path *path, const Path *scan, const RelOptInfo *rel, double depth, do
 	/* rows of the row tree are in hand before the first is returned */
 	first = Max(first, row_share);
 	copied += rel->rows * row_share;
-	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost + copied * ZS_COST_PER_COPY;
+	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost +
+		copied * (ZS_COST_PER_COPY + (ncolumns - 1) * ZS_COST_PER_COPIED_COLUMN) +
+		cost_heads(rel, ncolumns, depth);
+	/* all segments are listed before the first row */
 	path->startup_cost = scan->startup_cost + first * run_cost +
-		rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost;
+		rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_LOOK;
 	path->total_cost = path->startup_cost + (1 - first) * run_cost;
 }
 
