@@ -13,9 +13,10 @@ insert into t select g, g + hashint4(g) % 3000, hashint4(g) & 1048575, 'k' || lp
 	md5(g::text) from generate_series(0, 299999) g;
 vacuum analyze t;
 
--- what a filter costs as planned, and reads when executed, as shares of one that leaves all
-create function shares(filter text, whole text) returns table (planned float8, executed float8)
-language plpgsql as $$
+-- what a filter costs as planned, and reads when executed, as shares of one that leaves all: of
+-- the vectors, or of the blocks, where the columns are not alike
+create function shares(filter text, whole text, by_blocks bool)
+returns table (planned float8, executed float8) language plpgsql as $$
 declare
 	plan jsonb;
 	cost float8[];
@@ -23,14 +24,15 @@ declare
 	f text;
 begin
 	foreach f in array array[filter, whole] loop
-		execute 'explain (analyze, timing off, summary off, buffers off, format json)
+		execute 'explain (analyze, timing off, summary off, buffers, format json)
 			select pay from t where ' || f into plan;
 		plan := plan #> '{0,Plan}';
 		if plan ->> 'Custom Plan Provider' is distinct from 'ZedstoreScan' then
 			raise 'not a scan of ours: %', plan;
 		end if;
 		cost := cost || (plan ->> 'Total Cost')::float8;
-		vectors := vectors || (plan ->> 'Vectors Read')::float8;
+		vectors := vectors || case when by_blocks then (plan ->> 'Shared Hit Blocks')::float8 +
+			(plan ->> 'Shared Read Blocks')::float8 else (plan ->> 'Vectors Read')::float8 end;
 	end loop;
 	return query select cost[1] / cost[2], vectors[1] / vectors[2];
 end $$;
@@ -41,10 +43,38 @@ from (values ('o = 4711', 'o >= 0'), ('o in (5, 150000, 299000)', 'o >= 0'),
 	('o between 100000 and 129999', 'o >= 0'), ('o < 150000', 'o >= 0'), ('o > 299990', 'o >= 0'),
 	('o < 0', 'o >= 0'), ('p = 4711', 'p > -5000'), ('p between 100000 and 129999', 'p > -5000'),
 	('t = ''k0004711''', 'o >= 0'), ('t like ''k00047%''', 'o >= 0'),
-	('r < 500000', 'r >= 0'),
+	('r < 500000', 'r >= 0'), ('r = 4711', 'r >= 0'),
 	('o < 30000 and r < 500000', 'o >= 0 and r >= 0'),
-	('o < 30000 or o > 290000', 'o >= 0 or o > 290000')) f (filter, whole),
-	shares(filter, whole);
+	('o < 30000 or o > 290000', 'o >= 0 or o > 290000'),
+	('o < 30000 or r = 5', 'o >= 0 or r > 290000'),
+	('o < 30000 or p > 290000', 'o >= 0 or p > 290000'),
+	('o < 9000 and r > 7 or p > 290000', 'o >= 0 or p > 290000 or r > 7')) f (filter, whole),
+	shares(filter, whole, filter = 'r = 4711');
+
+-- a sequential scan reads nothing of segments that zone maps leave out, and of others' vectors not
+-- much more than how far it looks ahead; row by row and by batches
+create function blocks(filter text) returns int language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (analyze, timing off, summary off, buffers, format json)
+		select pay from t where ' || filter into plan;
+	return (plan #>> '{0,Plan,Shared Hit Blocks}')::int +
+		(plan #>> '{0,Plan,Shared Read Blocks}')::int;
+end $$;
+create function blocks_left() returns table (filter text, few bool) language sql as $$
+	select f, blocks(f) < part * (select blocks('o >= 0'))
+	from (values ('o < 0', 0.06), ('o = 4711', 0.15), ('o between 100000 and 100999', 0.2),
+		('o between 100000 and 129999', 0.3), ('p between 100000 and 100999', 0.25),
+		('t = ''k0004711''', 0.15), ('o between 70000 and 80000 and r > 5', 0.3)) v (f, part)
+$$;
+select * from blocks_left() where not few;
+set zedstore.enable_vector_scan = off;
+select * from blocks_left() where not few;
+set zedstore.enable_zone_maps = off;
+select count(*) from blocks_left() where not few;
+reset zedstore.enable_zone_maps;
+reset zedstore.enable_vector_scan;
 
 -- which plan is chosen
 create function chosen(query text) returns text language plpgsql as $$
@@ -100,6 +130,21 @@ begin
 	execute 'explain (format json) ' || query into plan;
 	return plan #>> '{0,Plan,Total Cost}';
 end $$;
+-- blocks that planning looks at, when the catalogs are in memory: no more when the table grows
+create function planning_blocks(query text) returns int language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	for i in 1 .. 2 loop
+		execute 'explain (buffers, format json) ' || query into plan;
+	end loop;
+	return (plan #>> '{0,Planning,Shared Hit Blocks}')::int +
+		(plan #>> '{0,Planning,Shared Read Blocks}')::int;
+end $$;
+create table looked as select q, planning_blocks(q) as before
+from (values ('select o from many where o = 4000000'), ('select o from many order by o limit 10'),
+	('select o from many where o < 1000 or r = 7')) f (q);
+select q, before > 64 as looks_at_zone_maps from looked;
 select q, planned(q) < part * planned('select o from many where r > 0') as cheap
 from (values ('select o from many where o = 4000000', 0.01),
 	('select o from many where o between 1000000 and 1100000', 0.1),
@@ -111,5 +156,9 @@ select q, chosen(q) from (values ('select * from many order by o limit 10'),
 	('select * from many order by r limit 10')) f (q);
 select count(*), min(o), max(o) from many where o between 1000000 and 1100000;
 select o from many order by o desc limit 2 offset 2000;
+call load_many(2000, :'file');
+analyze many;
+select q, case when planning_blocks(q) <= before + 10 then 'bounded'
+	else format('%s, not %s', planning_blocks(q), before) end as planning from looked;
 set client_min_messages = warning;
 drop schema plan_zone cascade;

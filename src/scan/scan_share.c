@@ -7,7 +7,7 @@
  * known by then, and so are the zone maps of the segments, from a few pages (of a very large table
  * some of them stand for all); of those segments that are left the heads of three tell how many of
  * their vectors are.  Of a filter that looks at several columns that column counts which leaves
- * least.
+ * least; of an OR over several columns its arms together.
  *
  * Nothing is locked between calls.
  *
@@ -21,6 +21,7 @@
 
 #include "access/sysattr.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 
 #include "scan_batch.h"
@@ -30,6 +31,9 @@
 #include "zs_depth.h"
 #include "zs_page.h"
 #include "zs_zone.h"
+
+/* Arms of an OR over several columns: each takes another look at zone maps. */
+#define MAX_ARMS	8
 
 /* A column, and what the filter says about its values. */
 typedef struct ColumnZones
@@ -154,6 +158,33 @@ add_clause(List *columns, Relation rel, Index varno, Node *clause)
 	return columns;
 }
 
+/* The same as below, of an OR over several columns; 1 for other clauses. */
+static double
+share_of_arms(Relation rel, Index varno, Node *clause)
+{
+	Bitmapset  *attrs = NULL;
+	double		share = 0;
+	ListCell   *lc;
+
+	if (!is_orclause(clause) || list_length(((BoolExpr *) clause)->args) > MAX_ARMS)
+		return 1;
+	pull_varattnos(clause, varno, &attrs);
+	/* what it says about one column is known as a whole */
+	if (bms_membership(attrs) != BMS_MULTIPLE)
+		return 1;
+	check_stack_depth();
+	foreach(lc, ((BoolExpr *) clause)->args)
+	{
+		Node	   *arm = lfirst(lc);
+
+		share += zsscan_share_left(rel, varno, is_andclause(arm) ? ((BoolExpr *) arm)->args :
+								   list_make1(arm));
+		if (share >= 1)
+			return 1;
+	}
+	return share;
+}
+
 /*
  * The share of the rows that are in segments, more than 0 and at most 1, in vectors of which zone
  * maps do not say that no row passes.  clauses: the filter, in the order in which it is applied,
@@ -175,6 +206,7 @@ zsscan_share_left(Relation rel, Index varno, List *clauses)
 		if (zsscan_expression_may_raise(lfirst(lc), NULL))
 			break;
 		columns = add_clause(columns, rel, varno, lfirst(lc));
+		share = Min(share, share_of_arms(rel, varno, lfirst(lc)));
 	}
 	foreach(lc, columns)
 		share = Min(share, share_of_column(lfirst(lc)));
