@@ -136,13 +136,24 @@ select nodes('select rank() over (order by id) from w_h');
 select test.both('select row_number() over (order by id rows -1 preceding) from w_@');
 select test.both('select rank() over (order by id rows between null preceding and current row)
 	from w_@');
--- what is shown
+-- what is shown; core's WindowAgg differs from major to major
+create function shown(options text, query text) returns setof text language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute format('explain (costs off, %s) ', options) || query loop
+		if line !~ 'Window: ' then
+			return next regexp_replace(regexp_replace(line, ' \(actual rows=(\d+).*', ': \1 rows'),
+				' OVER (w1|\(\?\))', ' OVER');
+		end if;
+	end loop;
+end $$;
 explain (costs off) select id, rank() over (partition by p order by q) from w_z;
-explain (costs off, verbose) select * from (select p, n, dense_rank() over w as k,
+select shown('verbose', 'select * from (select p, n, dense_rank() over w as k,
 	row_number() over w as l, sum(id) over (order by n) from w_z window w as (partition by p
-	order by n)) s where k < 3 and l <> 2;
-explain (analyze, costs off, timing off, summary off, buffers off)
-	select * from (select id, rank() over (order by id) as k from w_z) s where k <= 3;
+	order by n)) s where k < 3 and l <> 2');
+select shown('analyze, timing off, summary off, buffers off', 'select * from (select id,
+	rank() over (order by id) as k from w_z) s where k <= 3');
 select test.digest('select v.id, (select row_number() over (order by w.id) from w_@ w
 	where w.p = v.p limit 1) from w_@ v', 'z') = test.digest('select v.id, (select row_number()
 	over (order by w.id) from w_@ w where w.p = v.p limit 1) from w_@ v', 'h') as same;
