@@ -13,12 +13,13 @@ CREATE FUNCTION sentence(g int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 		[1 + abs(hashint4(g * 16 + n)::bigint) % 20], ' ' ORDER BY n) || ' ' || g
 	FROM generate_series(1, 4 + g % 9) n
 $$;
-CREATE TABLE h_some (id int, k int, long text, often text, big text, c char(60)) USING heap;
+CREATE TABLE h_some (id int, k int, long text, often text, big text, c char(60), hash text)
+USING heap;
 INSERT INTO h_some
 SELECT g, (g * 7919::bigint % 1000)::int, CASE WHEN g % 13 > 0 THEN s END,
 	CASE WHEN g % 3 = 0 THEN s ELSE 'often ' || g % 500 || ' the same sentence as of old' END,
 	CASE WHEN g % 5000 = 7 THEN repeat('overflow ', 2000) || g WHEN g % 7 > 0 THEN s END,
-	left(s, 40)
+	left(s, 40), CASE WHEN g % 11 > 0 THEN md5(s) END
 FROM generate_series(1, 30000) g, LATERAL (SELECT sentence(g) AS s OFFSET 0) l;
 CALL test.twin('some', 'id');
 -- one row is gone, and the last vector is not full
@@ -40,6 +41,12 @@ INSERT INTO asked VALUES
 	('long, count(*)', 'k < 60', 'GROUP BY long'),
 	('often, count(DISTINCT long), max(id)', 'k < 200', 'GROUP BY often'),
 	('c, sum(k)', 'k < 99', 'GROUP BY c');
+-- coded by symbols
+INSERT INTO asked VALUES
+	('count(*), min(hash), max(hash)', 'k < 30'),
+	('count(*), min(hash)', 'k < 40 AND hash LIKE ''%ab%'''),
+	('max(hash) FILTER (WHERE k < 10), min(hash) FILTER (WHERE k > 900)', 'id > 100'),
+	('id, hash', 'k < 15 AND hash LIKE ''%0%''');
 -- filters one after the other
 INSERT INTO asked VALUES
 	('count(*), min(id)', 'long LIKE ''%ironic%'' AND k < 100'),

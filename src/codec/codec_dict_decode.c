@@ -247,11 +247,11 @@ decode_literals(const ZsSegmentInfo *info, int encoding, ZsVectorBody *body, con
 {
 	uint64		only[ZS_VECTOR_WORDS] = {0};
 
-	if (!body->some || encoding != ZS_ENC_WORDS || (want & ZS_FORM_VALUES) == 0)
+	if (!body->some || !zscodec_strings_have_some(encoding) || (want & ZS_FORM_VALUES) == 0)
 		return zscodec_strings_decode(info, encoding, &body->r, nliterals, shared, want, out);
 	for (uint32 i = 0; i < nliterals; i++)
 		only[i / 64] |= (body->only[pos[i] / 64] >> (pos[i] % 64) & 1) << (i % 64);
-	return zscodec_strings_decode_some(info, &body->r, nliterals, shared, only, want, out,
+	return zscodec_strings_decode_some(info, encoding, &body->r, nliterals, shared, only, want, out,
 									   &body->left_out);
 }
 

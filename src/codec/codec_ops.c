@@ -227,10 +227,10 @@ strings_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedStat
 			   uint32 *want, ZsVectorOut *out)
 {
 	/* bytes from disk may say that numerics are coded by words, which no writer does */
-	if (body->some && body->vi->encoding == ZS_ENC_WORDS && info->kind >= ZS_KIND_FIXED &&
-		(*want & ZS_FORM_VALUES))
-		return zscodec_strings_decode_some(info, &body->r, body->n, shared, body->only, *want, out,
-										   &body->left_out);
+	if (body->some && zscodec_strings_have_some(body->vi->encoding) &&
+		info->kind >= ZS_KIND_FIXED && (*want & ZS_FORM_VALUES))
+		return zscodec_strings_decode_some(info, body->vi->encoding, &body->r, body->n, shared,
+										   body->only, *want, out, &body->left_out);
 	return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, *want, out);
 }
 

@@ -22,9 +22,6 @@
 #pragma GCC optimize ("O3")
 #endif
 
-/* A code stands for at most 8 bytes. */
-#define FSST_EXPANSION		8
-
 /* A flat stream of lengths may be larger than the best one: by 1 byte in so many of values. */
 #define FLAT_LENS_SHARE		128
 
@@ -379,7 +376,7 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 		case ZS_ENC_FSST:
 			if (shared == NULL || shared->symbols == NULL)
 				return "symbol table is missing";
-			expansion = FSST_EXPANSION;
+			expansion = ZS_FSST_EXPANSION;
 			break;
 		case ZS_ENC_WORDS:
 			if (shared == NULL || shared->words == NULL)
@@ -481,7 +478,7 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 	if (flat && (err = zscodec_ints_get_some(&stream, n, first, count, all)) != NULL)
 		return err;
 	err = zscodec_lens_sum(info, lens, count, encoding == ZS_ENC_PLAIN ? reader_left(r) :
-				   encoding == ZS_ENC_FSST ? reader_left(r) * FSST_EXPANSION :
+				   encoding == ZS_ENC_FSST ? reader_left(r) * ZS_FSST_EXPANSION :
 				   Min(reader_left(r) * ZS_WORDS_EXPANSION, info->raw_size), &total);
 	if (err != NULL)
 		return err;

@@ -22,6 +22,9 @@
 /* Room for the anchors of a vector. */
 #define ZS_ANCHORS_SIZE_MAX		(1 + ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE * 8 + ZS_SLACK)
 
+/* A code of symbols stands for at most 8 bytes. */
+#define ZS_FSST_EXPANSION		8
+
 /*
  * Begins a value of len bytes at *p: returns its address, sets *data to where its bytes go.  align:
  * of a FIXED type; 0: a varlena.
@@ -100,8 +103,16 @@ extern const char *zscodec_strings_decode_words(const ZsSegmentInfo *info, ZsRea
 												const uint64 *lens, uint64 total,
 												const ZsWordReader *words, ZsVectorOut *out);
 
+/* May only some of a vector's strings be decoded, in less time than all? */
+static inline bool
+zscodec_strings_have_some(int encoding)
+{
+	return encoding == ZS_ENC_WORDS || encoding == ZS_ENC_FSST;
+}
+
 /* codec_string_some.c */
-extern const char *zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+extern const char *zscodec_strings_decode_some(const ZsSegmentInfo *info, int encoding,
+											   ZsReader *r, uint32 n,
 											   const ZsSharedState *shared, const uint64 *only,
 											   uint32 want, ZsVectorOut *out, bool *left_out);
 

@@ -4,9 +4,9 @@
  *	  Decoding some strings of a vector.
  *
  * Where a filter has left few rows, most strings of a vector need not be formed.  Those coded by
- * words take long, and their anchors lead to every sixteenth of them: where none of sixteen is
- * wanted they are not looked at, and behind the last that is wanted neither.  Both halves of the
- * vector are decoded at a time, as where all are wanted (codec_string_words.c).
+ * words or symbols take long, and their anchors lead to every sixteenth of them: where none of
+ * sixteen is wanted they are not looked at, and behind the last that is wanted neither.  Of words,
+ * both halves of the vector are decoded at a time, as where all are wanted (codec_string_words.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -41,7 +41,7 @@ typedef struct Some
 {
 	const ZsSegmentInfo *info;
 	const ZsReader *codes;
-	const uint64 *starts;		/* of groups, in bits */
+	const uint64 *starts;		/* of groups; in bits, if coded by words */
 	const uint64 *only;
 	const uint64 *lens;
 	uint64	   *values;
@@ -152,12 +152,72 @@ decode_runs(const Some *some, const ZsWordReader *words, SomeRun *a, SomeRun *b)
 }
 
 /*
- * Like zscodec_strings_decode() of WORDS, but of the values only those in the bitmap are
+ * Those coded by words, of which there are n; of the wanted ones the first `half` values have
+ * `before` bytes.
+ */
+static const char *
+decode_words(const Some *some, const ZsWordReader *words, uint32 n, uint32 half, uint64 before,
+			 ZsVectorOut *out)
+{
+	size_t		overhead = some->info->kind == ZS_KIND_FIXED ? some->info->align :
+		ZS_VARLENA_OVERHEAD;
+	SomeRun		a = {.last = half,.p = out->arena};
+	SomeRun		b = {.next = half,.last = n};
+	const char *err;
+
+	/* some bytes behind the end of a string are written, too */
+	b.p = out->arena + before + half * overhead + ZS_WORDS_LEN_MAX;
+	if ((err = decode_runs(some, words, &a, &b)) != NULL)
+		return err;
+	Assert(b.p <= out->arena + out->arena_size);
+	return NULL;
+}
+
+/* Those coded by symbols. */
+static const char *
+decode_symbols(const Some *some, const ZsSharedState *shared, uint32 n, ZsVectorOut *out)
+{
+	ZsReader	r = *some->codes;
+	uint8	   *p = out->arena;
+	uint32		next = 0;
+
+	for (uint32 wanted = next_wanted(some->only, 0, n); wanted < n;
+		 wanted = next_wanted(some->only, next, n))
+	{
+		uint32		group = wanted / ZS_ANCHOR_STRIDE * ZS_ANCHOR_STRIDE;
+		uint64		skipped = 0;
+		uint8	   *data;
+
+		if (next <= group)
+		{
+			uint64		start = some->starts[group / ZS_ANCHOR_STRIDE];
+
+			if (start > reader_left(some->codes))
+				return ZS_ERR_SHORT;
+			r.p = some->codes->p + start;
+			next = group;
+		}
+		while (next < wanted)
+			skipped += some->lens[next++];
+		some->values[wanted] = zscodec_value_begin(some->info, &p, some->lens[wanted], &data);
+		if (!zscodec_fsst_skip(&r, shared->symbol_lens, skipped) ||
+			!zscodec_fsst_decode(&r, shared->symbols, shared->symbol_lens, data,
+								 some->lens[wanted]))
+			return "symbol codes are corrupted";
+		p = data + some->lens[wanted];
+		next = wanted + 1;
+	}
+	Assert(p <= out->arena + out->arena_size);
+	return NULL;
+}
+
+/*
+ * Like zscodec_strings_decode() of WORDS and FSST, but of the values only those in the bitmap are
  * formed; the others become 0, and *left_out says whether there are any.  What is not formed is not
  * checked either.
  */
 const char *
-zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+zscodec_strings_decode_some(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
 							const ZsSharedState *shared, const uint64 *only, uint32 want,
 							ZsVectorOut *out, bool *left_out)
 {
@@ -167,29 +227,30 @@ zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
 	uint64		total;
 	uint64		formed = 0;
 	uint64		before = 0;
-	size_t		overhead = info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD;
 	uint32		half = n / 2 - n / 2 % ZS_ANCHOR_STRIDE;
+	uint64		longest;
 	bool		has_anchors;
 	Some		some = {.info = info, .codes = r, .starts = starts, .only = only, .lens = lens,
 	.values = out->values};
-	SomeRun		a = {.last = half};
-	SomeRun		b = {.next = half, .last = n};
 	const char *err;
 
 	Assert(info->kind >= ZS_KIND_FIXED && n > 0 && n <= ZS_VECTOR_ROWS);
-	if (shared == NULL || shared->words == NULL)
+	Assert(encoding == ZS_ENC_WORDS || encoding == ZS_ENC_FSST);
+	if (shared == NULL || (encoding == ZS_ENC_WORDS && shared->words == NULL))
 		return "table of words is missing";
+	if (encoding == ZS_ENC_FSST && shared->symbols == NULL)
+		return "symbol table is missing";
 	if ((err = zscodec_ints_decode(r, n, lens)) != NULL ||
 		(err = read_anchors(r, n, starts, &has_anchors)) != NULL)
 		return err;
 	if (!has_anchors)
 	{
 		*r = start;
-		return zscodec_strings_decode(info, ZS_ENC_WORDS, r, n, shared, want, out);
+		return zscodec_strings_decode(info, encoding, r, n, shared, want, out);
 	}
-	if ((err = zscodec_lens_sum(info, lens, n,
-								Min(reader_left(r) * ZS_WORDS_EXPANSION, info->raw_size),
-								&total)) != NULL)
+	longest = encoding == ZS_ENC_FSST ? reader_left(r) * ZS_FSST_EXPANSION :
+		Min(reader_left(r) * ZS_WORDS_EXPANSION, info->raw_size);
+	if ((err = zscodec_lens_sum(info, lens, n, longest, &total)) != NULL)
 		return err;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -202,14 +263,10 @@ zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
 	if (!zscodec_values_reserve(info, out, n, formed + ZS_SLACK))
 		return ZS_ERR_MEMORY;
 	memset(out->values, 0, n * sizeof(uint64));
-	a.p = out->arena;
-	/* some bytes behind the end of a string are written, too */
-	b.p = out->arena + before + half * overhead + ZS_WORDS_LEN_MAX;
-	if ((err = decode_runs(&some, shared->words, &a, &b)) != NULL)
-		return err;
-	Assert(b.p <= out->arena + out->arena_size);
-	*left_out = true;
-	return NULL;
+	err = encoding == ZS_ENC_FSST ? decode_symbols(&some, shared, n, out) :
+		decode_words(&some, shared->words, n, half, before, out);
+	*left_out = err == NULL;
+	return err;
 }
 
 StaticAssertDecl(ZS_SLACK >= ZS_WORDS_LEN_MAX, "room between the halves");
