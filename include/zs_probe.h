@@ -52,6 +52,7 @@ extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size 
 extern void zsprobe_table_forget(ZsProbeTable *table);
 extern uint64 zsprobe_table_rows(const ZsProbeTable *table);
 extern bool zsprobe_table_is_array(const ZsProbeTable *table);
+extern Size zsprobe_table_memory(const ZsProbeTable *table);
 
 /* ---- probe_join.c ---- */
 

@@ -81,6 +81,8 @@ SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT n.name, count(*), sum(x) FROM @_fact f JOIN @_none n USING (k4) GROUP BY n.name'), ('SELECT count(*), sum(x), max(n.name) FROM @_fact f LEFT JOIN @_none n USING (k4)'),
 	('SELECT count(*), sum(x) FROM @_fact f WHERE EXISTS (SELECT FROM @_none n WHERE n.k4 = f.k4)'), ('SELECT count(*), sum(x) FROM @_fact f WHERE NOT EXISTS (SELECT FROM @_none n WHERE n.k4 = f.k4)'),
 	('SELECT o.name, count(*), sum(f.x) FROM @_fact f JOIN @_one o USING (k4) WHERE f.id < 0 GROUP BY o.name'), ('SELECT sum(n.k4), sum(o.price) FROM @_none n JOIN @_one o USING (k4)'),
+	('SELECT o.gone, o.zero, count(*), max(o.gone), sum(o.zero) FROM @_fact f JOIN (SELECT k4, NULL::text AS gone, NULL::numeric AS zero FROM @_one OFFSET 0) o USING (k4) GROUP BY o.gone, o.zero'),
+	('SELECT o.long, count(*), max(o.mixed) FROM @_fact f JOIN (SELECT k4, repeat(name, k4) AS long, price + 1e9 * k4 AS mixed FROM @_one WHERE k4 % 5 = 0 OFFSET 0) o USING (k4) GROUP BY o.long'),
 	('SELECT DISTINCT o.name, f.s FROM @_fact f JOIN @_one o USING (k4)'),
 	('SELECT o.name, sum(f.x), random() < 2 FROM @_fact f JOIN @_one o USING (k4) GROUP BY o.name'),
 	('SELECT o.name, sum(f.x) FROM @_fact f JOIN @_one o USING (k4) GROUP BY o.name ORDER BY sum(f.x) DESC LIMIT 2')) v(q);

@@ -9,7 +9,8 @@
  * (probe_join.c).
  * The joins themselves do not run; what EXPLAIN ANALYZE tells of their rows is told for them.
  *
- * Giving up.  Tables are in memory.  Where one of them does not fit, all are thrown away, the plans
+ * Giving up.  Tables are in memory, and take together what core's may take, each of them
+ * work_mem * hash_mem_multiplier.  Where one of them does not fit, all are thrown away, the plans
  * below are rescanned, and core's joins run as if nothing had been tried, now and for all further
  * rescans: what is lost is reading as many rows as fit into memory.  Reading twice must not be
  * seen, so this is not tried in queries with volatile functions, nor under row locks.
@@ -38,6 +39,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "storage/shmem.h"
 
 #include "node_agg_join.h"
 #include "zs_expr_guc.h"
@@ -46,7 +48,7 @@
 #include "zs_probe.h"
 
 /* Tables that are expected to take so many times what they may are not begun. */
-#define HOPELESS_FACTOR	2
+#define HOPELESS_FACTOR	1.5
 
 /* What a row of a table takes beside its columns. */
 #define ROW_OVERHEAD	24
@@ -94,14 +96,21 @@ zsnode_join_is_by_batches(const HashJoinState *join)
 
 /* ---- making them ---------------------------------------------------------------------------- */
 
-/* Is the table expected to take far more memory than it may? */
+/* Bytes that the tables of so many joins may take together. */
+static Size
+memory_limit(int njoins)
+{
+	return mul_size(get_hash_memory_limit(), njoins);
+}
+
+/* Is the table expected to take far more memory than all of them may? */
 static bool
-is_hopeless(const ZsSpineJoin *join)
+is_hopeless(const ZsSpineJoin *join, int njoins)
 {
 	const Plan *plan = join->build->plan;
 	double		width = plan->plan_width + ROW_OVERHEAD;
 
-	return plan->plan_rows * width > (double) HOPELESS_FACTOR * get_hash_memory_limit();
+	return plan->plan_rows * width > HOPELESS_FACTOR * (double) memory_limit(njoins);
 }
 
 /* Describes the keys of both sides; false if rows cannot be joined by them here. */
@@ -155,7 +164,7 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	List	   *guards = NIL;
 	ZsProbeSpec spec;
 
-	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS || is_hopeless(from) ||
+	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS || is_hopeless(from, spine->njoins) ||
 		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
 		return false;
 	join->state = from->state;
@@ -237,9 +246,23 @@ zsnode_agg_joins_input(const ZsAggJoins *joins)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
+/* Bytes that the join's table may take, beside those of the others. */
+static Size
+table_limit(const ZsAggJoins *joins, const AggJoin *join)
+{
+	Size		limit = memory_limit(joins->njoins);
+
+	for (int i = 0; i < joins->njoins; i++)
+	{
+		if (&joins->joins[i] != join && joins->joins[i].filled)
+			limit -= Min(limit, zsprobe_table_memory(joins->joins[i].table));
+	}
+	return limit;
+}
+
 /* Fills the join's table, unless the one that is there is still right; false if it is too large. */
 static bool
-fill_table(AggJoin *join)
+fill_table(const ZsAggJoins *joins, AggJoin *join)
 {
 	Instrumentation *instrument = join->hash->ps.instrument;
 	ZsProbeFill result;
@@ -258,7 +281,7 @@ fill_table(AggJoin *join)
 		InstrStartNode(instrument);
 	join->read = true;
 	zsexpr_input_start(join->rows);
-	result = zsprobe_table_fill(join->table, join->rows, get_hash_memory_limit());
+	result = zsprobe_table_fill(join->table, join->rows, table_limit(joins, join));
 	join->nrows = zsprobe_table_rows(join->table);
 	join->is_array = zsprobe_table_is_array(join->table);
 	if (instrument != NULL)
@@ -316,7 +339,7 @@ zsnode_agg_joins_start(ZsAggJoins *joins)
 	{
 		AggJoin    *join = &joins->joins[i];
 
-		if (!fill_table(join))
+		if (!fill_table(joins, join))
 		{
 			give_up(joins);
 			return false;

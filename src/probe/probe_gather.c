@@ -4,9 +4,9 @@
  *	  Columns of a join's build side, at the places of a batch.
  *
  * Values are gathered when somebody asks for them, for the rows that he asks for: of an integer one
- * load for each row.  Of a string nothing is copied: where rows are few, they are the entries of a
- * dictionary, and their numbers are the codes, so that what is found out of a string is found out
- * once.  Numerics become integers of one scale once, for all rows of the table.
+ * load for each row.  Of a string nothing is copied: the codes of a dictionary are handed out, so
+ * that what is found out of a string is found out once.  Numerics that are not kept as integers of
+ * one scale (probe_store.c) become such once, for all rows of the table.
  *
  * A row without a partner has NULLs.
  *
@@ -24,19 +24,13 @@
 #include "probe_internal.h"
 #include "zs_expr.h"
 
-/* A dictionary has so many entries at most (group_string.c). */
-#define MAX_ENTRIES		(PG_UINT16_MAX + 1)
-
-/* Serials of batches and dictionaries are told apart by this bit: those of segments count up. */
-#define TABLE_SERIAL	(UINT64CONST(1) << 63)
-
 /* The numerics of the column as integers. */
 static void
 make_decimals(ZsProbeTable *table, ZsProbeColumn *column)
 {
 	Size		bits = (Size) (table->nrows / 64 + 1) * sizeof(uint64);
 
-	Assert(column->typlen == -1 && column->scaled == NULL);
+	Assert(column->form == ZS_PROBE_DATUMS && column->scaled == NULL);
 	column->dscales = MemoryContextAllocHuge(table->context, Max(table->nrows, 1));
 	column->decimal_odd = MemoryContextAllocHuge(table->context, bits);
 	if (column->has_odd)
@@ -46,50 +40,26 @@ make_decimals(ZsProbeTable *table, ZsProbeColumn *column)
 	column->scaled = MemoryContextAllocHuge(table->context,
 											Max(table->nrows, 1) * sizeof(int64));
 	column->decimal_has_odd =
-		zsexpr_decimals_of_datums((const uint64 *) column->vals, table->nrows,
+		zsexpr_decimals_of_datums((const uint64 *) column->ints.wide, table->nrows,
 								  column->has_nulls ? column->nulls : NULL, column->decimal_odd,
 								  column->scaled, column->dscales, &column->scale,
 								  &column->uniform) || column->has_odd;
 }
 
-/* Makes the column's values the entries of a dictionary, if that can be. */
+/* The integers at the partners of the rows of sel. */
 static void
-make_dictionary(ZsProbeTable *table, ZsProbeColumn *column)
+gather_ints(const ZsProbeInts *from, const uint32 *partners, const uint64 *sel, int64 *to)
 {
-	static uint64 last_serial = TABLE_SERIAL;
-	struct varlena *nothing;
+	const int64 *wide = from->wide;
+	const int32 *narrow = from->narrow;
 
-	Assert(column->wanted && !column->typbyval);
-	if (column->serial != 0 || column->no_dictionary)
-		return;
-	column->no_dictionary = column->typlen != -1 || column->has_odd || table->nrows == 0 ||
-		table->nrows > MAX_ENTRIES;
-	if (column->no_dictionary)
-		return;
-	column->serial = ++last_serial;
-	if (!column->has_nulls)
-		return;
-	/* no row has these entries, but they are looked at */
-	nothing = MemoryContextAllocZero(table->context, VARHDRSZ);
-	SET_VARSIZE(nothing, VARHDRSZ);
-	for (uint32 row = 0; row < table->nrows; row++)
-	{
-		if (zskernel_bits_get(column->nulls, row))
-			column->vals[row] = (int64) PointerGetDatum(nothing);
-	}
-}
-
-/* The values of one array at the partners of the rows of sel. */
-static void
-gather_values(const int64 *from, const uint32 *partners, const uint64 *sel, int64 *to)
-{
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 rows = sel[w]; rows != 0; rows &= rows - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(rows);
 
-			to[row] = from[partners[row]];
+			to[row] = wide != NULL ? wide[partners[row]] : narrow[partners[row]];
 		}
 	}
 }
@@ -112,26 +82,46 @@ gather_bits(const uint64 *from, const uint32 *partners, const uint64 *sel, uint6
 
 /* The values in the form, at places of rows that have partners. */
 static void
-gather_form(const ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
+gather_form(ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
 			const uint64 *rows, ZsGathered *gathered)
 {
 	ZsColumnVector *vector = &gathered->vector;
 
 	switch (form)
 	{
+		case ZS_GATHER_NULLS:
+			break;
 		case ZS_GATHER_VALUES:
-			gather_values(column->vals, partners, rows, gathered->vals);
+			gather_ints(&column->ints, partners, rows, gathered->vals);
+			/* without an entry all rows are NULL */
+			for (int w = 0; w < ZS_KERNEL_WORDS && column->nentries > 0 &&
+				 column->form == ZS_PROBE_CODES; w++)
+			{
+				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
+				{
+					int64	   *value = &gathered->vals[w * 64 + __builtin_ctzll(bits)];
+
+					*value = (int64) column->entries[*value];
+				}
+			}
 			if (column->typbyval)
 				vector->vals = gathered->vals;
 			else
 				vector->datums = (const uint64 *) gathered->vals;
 			break;
 		case ZS_GATHER_DECIMALS:
-			gather_values(column->scaled, partners, rows, gathered->vals);
+			if (column->form == ZS_PROBE_DECIMALS)
+				gather_ints(&column->ints, partners, rows, gathered->vals);
+			else
+				gather_ints(&(ZsProbeInts) {.wide = column->scaled}, partners, rows,
+							gathered->vals);
 			vector->vals = gathered->vals;
 			vector->scale = column->scale;
-			vector->dscales = column->uniform ? NULL : gathered->dscales;
-			for (int w = 0; w < ZS_KERNEL_WORDS && !column->uniform; w++)
+			vector->dscales = NULL;
+			if (column->form == ZS_PROBE_DECIMALS || column->uniform)
+				break;
+			vector->dscales = gathered->dscales;
+			for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 			{
 				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
 				{
@@ -148,12 +138,12 @@ gather_form(const ZsProbeColumn *column, ZsGatherForm form, const uint32 *partne
 				{
 					uint32		row = w * 64 + __builtin_ctzll(bits);
 
-					gathered->codes[row] = partners[row];
+					gathered->codes[row] = (uint32) zsprobe_ints_get(&column->ints, partners[row]);
 				}
 			}
 			vector->codes = gathered->codes;
-			vector->dict = (const uint64 *) column->vals;
-			vector->serial = column->serial;
+			vector->dict = column->entries;
+			vector->serial = zsprobe_column_serial(column);
 			break;
 	}
 }
@@ -166,25 +156,26 @@ choose_form(ZsProbeTable *table, ZsProbeColumn *column, ZsColumnWant want, ZsGat
 	switch (want)
 	{
 		case ZS_WANT_INT:
-			return column->typbyval;
+			return column->form == ZS_PROBE_INTS;
 		case ZS_WANT_DECIMAL:
 			*form = ZS_GATHER_DECIMALS;
-			if (column->typlen != -1)
+			if (column->form == ZS_PROBE_DECIMALS)
+				return true;
+			if (column->first_form != ZS_PROBE_DECIMALS)
 				return false;
 			if (column->scaled == NULL)
 				make_decimals(table, column);
 			return true;
 		case ZS_WANT_STRING:
 		case ZS_WANT_TEXT:
-			if (column->typbyval)
-				return false;
-			make_dictionary(table, column);
-			if (column->serial != 0)
+			/* without an entry all rows are NULL */
+			if (column->form == ZS_PROBE_CODES && column->nentries > 0)
 				*form = ZS_GATHER_CODES;
-			return true;
+			return column->form == ZS_PROBE_CODES || column->form == ZS_PROBE_DATUMS;
 		case ZS_WANT_DATUM:
-			return !column->typbyval;
+			return column->form == ZS_PROBE_CODES || column->form == ZS_PROBE_DATUMS;
 		default:
+			*form = ZS_GATHER_NULLS;
 			return true;
 	}
 }
@@ -194,11 +185,12 @@ static void
 need_arrays(const ZsProbeColumn *column, ZsGatherForm form, MemoryContext context,
 			ZsGathered *gathered)
 {
-	if (form != ZS_GATHER_CODES && gathered->vals == NULL)
+	if ((form == ZS_GATHER_VALUES || form == ZS_GATHER_DECIMALS) && gathered->vals == NULL)
 		gathered->vals = MemoryContextAllocZero(context, ZS_KERNEL_ROWS * sizeof(int64));
 	if (form == ZS_GATHER_CODES && gathered->codes == NULL)
 		gathered->codes = MemoryContextAllocZero(context, ZS_KERNEL_ROWS * sizeof(uint32));
-	else if (form == ZS_GATHER_CODES && gathered->vector.serial != column->serial)
+	else if (form == ZS_GATHER_CODES &&
+			 (column->serial == 0 || gathered->vector.serial != column->serial))
 		memset(gathered->codes, 0, ZS_KERNEL_ROWS * sizeof(uint32));
 	if (form == ZS_GATHER_DECIMALS && gathered->dscales == NULL)
 		gathered->dscales = MemoryContextAllocZero(context, ZS_KERNEL_ROWS);
@@ -249,7 +241,7 @@ zsprobe_gather(ZsProbeTable *table, AttrNumber attno, ZsColumnWant want, const u
 			vector->nrows = w * 64 + 64 - (uint32) __builtin_clzll(sel[w]);
 	}
 	gather_form(column, form, partners, rows, gathered);
-	vector->ndict = form == ZS_GATHER_CODES ? table->nrows : 0;
+	vector->ndict = form == ZS_GATHER_CODES ? column->nentries : 0;
 	if (column->has_nulls)
 		gather_bits(column->nulls, partners, rows, vector->nulls);
 	vector->has_nulls = lonely || column->has_nulls;
@@ -262,15 +254,33 @@ zsprobe_gather(ZsProbeTable *table, AttrNumber attno, ZsColumnWant want, const u
 	return vector;
 }
 
-/* A column of one row of the table; ZS_NO_ROW: NULL. */
+/* A column of one row of the table (ZS_NO_ROW: NULL), in the current context or the table's. */
 void
 zsprobe_gather_slot(const ZsProbeTable *table, AttrNumber attno, uint32 row, Datum *value,
 					bool *isnull)
 {
 	const ZsProbeColumn *column = &table->columns[attno - 1];
+	int64		number;
 
 	Assert(column->wanted && (row == ZS_NO_ROW || row < table->nrows));
 	*isnull = row == ZS_NO_ROW || (column->has_nulls && zskernel_bits_get(column->nulls, row));
-	*value = *isnull ? (Datum) 0 : column->typbyval ?
-		zsexpr_int_to_datum(column->typlen, column->vals[row]) : (Datum) column->vals[row];
+	*value = (Datum) 0;
+	if (*isnull)
+		return;
+	number = zsprobe_ints_get(&column->ints, row);
+	switch (column->form)
+	{
+		case ZS_PROBE_INTS:
+			*value = zsexpr_int_to_datum(column->typlen, number);
+			break;
+		case ZS_PROBE_DECIMALS:
+			*value = NumericGetDatum(zsexpr_numeric_make(number, column->scale, column->scale));
+			break;
+		case ZS_PROBE_CODES:
+			*value = (Datum) column->entries[number];
+			break;
+		case ZS_PROBE_DATUMS:
+			*value = (Datum) number;
+			break;
+	}
 }

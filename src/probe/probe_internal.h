@@ -14,7 +14,25 @@
 
 #include "postgres.h"
 
+#include "access/tupdesc.h"
+
 #include "zs_probe.h"
+
+/* Integers, of 32 bits as long as that is enough: one of the two arrays. */
+typedef struct ZsProbeInts
+{
+	int32	   *narrow;
+	int64	   *wide;
+} ZsProbeInts;
+
+/* What a column has for each row. */
+typedef enum ZsProbeForm
+{
+	ZS_PROBE_INTS,				/* its value */
+	ZS_PROBE_DECIMALS,			/* its value, a numeric of the display scale that all have */
+	ZS_PROBE_CODES,				/* the number of an entry of the dictionary */
+	ZS_PROBE_DATUMS				/* the address of a copy */
+} ZsProbeForm;
 
 /* A column of the rows of a build side; arrays have a member for each row, bitmaps a bit. */
 typedef struct ZsProbeColumn
@@ -22,27 +40,36 @@ typedef struct ZsProbeColumn
 	bool		wanted;
 	int16		typlen;
 	bool		typbyval;
-	int64	   *vals;			/* of by-value types; else addresses of copies */
+	ZsProbeForm first_form;		/* of a table without rows */
+	ZsProbeForm form;
+	ZsProbeInts ints;			/* what the form says; 0 where it is NULL */
 	bool		has_nulls;
 	uint64	   *nulls;
 	bool		has_odd;		/* stored out of line or compressed */
 	uint64	   *odd;
+	bool		has_scale;		/* DECIMALS: there is a row that is not NULL */
 
-	/* numerics as integers of one scale, made when somebody asks */
+	/* CODES: a dictionary, and a hash table of its entries */
+	uint64	   *entries;
+	uint32		nentries;
+	uint32		maxentries;
+	uint32	   *slots;
+	uint32		nslots;
+	uint64		serial;			/* 0: nobody asked yet */
+
+	/* numerics that are DATUMS as integers of one scale, made when somebody asks */
 	int64	   *scaled;
 	uint8	   *dscales;
 	uint64	   *decimal_odd;
 	bool		decimal_has_odd;
-	int			scale;
+	int			scale;			/* also of DECIMALS */
 	bool		uniform;		/* all have that display scale */
-
-	uint64		serial;			/* of vals as a dictionary; 0: no such was asked for */
-	bool		no_dictionary;	/* ... and cannot be */
 } ZsProbeColumn;
 
 struct ZsProbeTable
 {
 	MemoryContext context;		/* of all that depends on rows */
+	MemoryContext values;		/* of copies of values */
 	int			ncolumns;
 	ZsProbeColumn *columns;
 	int			nkeys;
@@ -55,12 +82,15 @@ struct ZsProbeTable
 	uint32	   *next;			/* another row with the same keys, or ZS_NO_ROW; NULL: no keys
 								 * are twice */
 
-	/* one key that is an integer: its values, as long as the table is being made; a row of each */
+	/* one key that is an integer: its values, which may be a column's, and a row of each */
 	bool		by_ints;
-	int64	   *ints;
+	ZsProbeInts own_ints;
+	const ZsProbeInts *ints;
 	int64		min;
 	int64		max;
-	uint32	   *array;			/* by value - min, first of such rows; NULL: groups have them */
+	uint32	   *array;			/* by value - min, first of such rows; NULL: slots have them */
+	uint32	   *slots;			/* by hash of the value */
+	uint32		nslots;
 
 	/* all others */
 	ZsGroups   *groups;
@@ -96,6 +126,7 @@ typedef struct ZsPicked
 
 typedef enum ZsGatherForm
 {
+	ZS_GATHER_NULLS,
 	ZS_GATHER_VALUES,
 	ZS_GATHER_DECIMALS,
 	ZS_GATHER_CODES
@@ -116,6 +147,7 @@ typedef struct ZsProbeJoin
 	const ZsGroupKey *keys;
 	ExprState **key_states;		/* NULL: a column */
 	ExprContext *econtext;
+	ExprContext *row_econtext;	/* of the row in the slot */
 	ZsFilter   *joinqual;
 	ZsFilter   *qual;
 	ZsQualCounts counts;
@@ -145,6 +177,25 @@ zsprobe_join_turn(ZsProbeJoin *join)
 {
 	join->base.serial = ++zsexpr_input_last_serial;
 }
+
+/* The integer of a row. */
+static inline int64
+zsprobe_ints_get(const ZsProbeInts *ints, uint32 row)
+{
+	return ints->wide != NULL ? ints->wide[row] : ints->narrow[row];
+}
+
+/* ---- probe_store.c ---- */
+
+extern void *zsprobe_grow(ZsProbeTable *table, void *array, Size n);
+extern void zsprobe_ints_grow(ZsProbeTable *table, ZsProbeInts *ints, uint32 n);
+extern void zsprobe_ints_set(ZsProbeTable *table, ZsProbeInts *ints, uint32 row, int64 value);
+extern uint64 *zsprobe_bitmap_grow(ZsProbeTable *table, uint64 *bits, uint32 old, uint32 n);
+extern void zsprobe_column_init(ZsProbeColumn *column, Form_pg_attribute att, bool wanted);
+extern void zsprobe_column_forget(ZsProbeColumn *column);
+extern void zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput *input,
+								  const uint64 *sel, const uint16 *list, uint32 n);
+extern uint64 zsprobe_column_serial(ZsProbeColumn *column);
 
 /* ---- probe_table.c ---- */
 

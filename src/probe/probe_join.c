@@ -397,10 +397,13 @@ store_row(ZsInput *input, uint32 position)
 	ZsProbeJoin *join = (ZsProbeJoin *) input;
 	TupleTableSlot *slot = input->slot;
 	TupleTableSlot *outer = join->probe->slot;
+	MemoryContext old;
 	int			attno = -1;
 
 	Assert(position < ZS_KERNEL_ROWS && zskernel_bits_get(join->batch.sel, position));
 	ExecClearTuple(slot);
+	ResetExprContext(join->row_econtext);
+	old = MemoryContextSwitchTo(join->row_econtext->ecxt_per_tuple_memory);
 	zsexpr_input_store(join->probe, join->in_pairs ? join->places[position] : position);
 	while ((attno = bms_next_member(join->used, attno)) >= 0 && attno <= input->desc->natts)
 	{
@@ -413,6 +416,7 @@ store_row(ZsInput *input, uint32 position)
 			zsprobe_gather_slot(join->table, join->columns[attno - join->nouter - 1],
 								join->partners[position], value, isnull);
 	}
+	MemoryContextSwitchTo(old);
 	ExecStoreVirtualTuple(slot);
 }
 
@@ -468,6 +472,7 @@ zsprobe_join_create(const ZsProbeSpec *spec, EState *estate)
 			join->key_states[k] = ExecInitExpr(lfirst(lc), NULL);
 	}
 	join->econtext = CreateExprContext(estate);
+	join->row_econtext = CreateExprContext(estate);
 	join->joinqual = spec->joinqual;
 	join->qual = spec->qual;
 	join->node = spec->node;

@@ -3,11 +3,12 @@
  * probe_table.c
  *	  The rows of a join's build side, found by their keys.
  *
- * Rows lie by columns, of those that are wanted.  Where the key is one integer and its values lie
- * in a range that is not much larger than there are rows, an array has the row of each value, which
- * DuckDB calls a perfect hash join.  All other keys are groups (zs_agg_group.h): they have one
- * normal form, strings are looked up once for each entry of a dictionary, and a group's number is
- * that of its row as long as no keys are there twice.
+ * Rows lie by columns, of those that are wanted (probe_store.c).  Where the key is one integer and
+ * its values lie in a range that is not much larger than there are rows, an array has the row of
+ * each value, which DuckDB calls a perfect hash join; else an open hash table has it.  All other
+ * keys are groups (zs_agg_group.h): they have one normal form, strings are looked up once for each
+ * entry of a dictionary, and a group's number is that of its row as long as no keys are there
+ * twice.
  *
  * Rows with a NULL among their keys have no partner, and are not there.  Rows with the same keys
  * are chained behind the first of them, unless one is as good as all.
@@ -21,14 +22,14 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
-#include "varatt.h"
 
 #include "probe_internal.h"
 #include "zs_attr.h"
 
-/* Room for so many rows at first. */
-#define FIRST_ROWS		1024
+/* Room for fewer rows than that is doubled when it is full. */
+#define FEW_ROWS		8192
 
 /* An array has so many members at least, or so many for each row. */
 #define ARRAY_SIZE		65536
@@ -51,13 +52,8 @@ zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *want
 	table->ncolumns = desc->natts;
 	table->columns = MemoryContextAllocZero(parent, desc->natts * sizeof(ZsProbeColumn));
 	for (int i = 0; i < desc->natts; i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-
-		table->columns[i].wanted = bms_is_member(i + 1, wanted);
-		table->columns[i].typlen = att->attlen;
-		table->columns[i].typbyval = att->attbyval;
-	}
+		zsprobe_column_init(&table->columns[i], TupleDescAttr(desc, i),
+							bms_is_member(i + 1, wanted));
 	table->nkeys = nkeys;
 	table->build_keys = build_keys;
 	table->probe_keys = probe_keys;
@@ -72,15 +68,11 @@ zsprobe_table_forget(ZsProbeTable *table)
 {
 	MemoryContextReset(table->context);
 	for (int i = 0; i < table->ncolumns; i++)
-	{
-		const ZsProbeColumn *column = &table->columns[i];
-
-		table->columns[i] = (ZsProbeColumn) {.wanted = column->wanted, .typlen = column->typlen,
-			.typbyval = column->typbyval};
-	}
+		zsprobe_column_forget(&table->columns[i]);
 	table->nrows = table->maxrows = table->ngroups = 0;
-	table->next = table->array = table->heads = NULL;
-	table->ints = NULL;
+	table->next = table->array = table->slots = table->heads = NULL;
+	table->own_ints = (ZsProbeInts) {0};
+	table->values = NULL;
 	table->groups = NULL;
 	table->group_keys = NULL;
 }
@@ -100,38 +92,13 @@ zsprobe_table_is_array(const ZsProbeTable *table)
 }
 
 /* Bytes that it takes. */
-static Size
-table_memory(const ZsProbeTable *table)
+Size
+zsprobe_table_memory(const ZsProbeTable *table)
 {
 	return MemoryContextMemAllocated(table->context, true);
 }
 
 /* ---- rows ---------------------------------------------------------------------------- */
-
-/* An array of n members becomes one of more; NULL: there is none yet. */
-static void *
-grow_array(ZsProbeTable *table, void *array, Size n)
-{
-	return array == NULL ? MemoryContextAllocHuge(table->context, n) : repalloc_huge(array, n);
-}
-
-/* Bytes of a bitmap of n rows. */
-static Size
-bitmap_size(uint32 n)
-{
-	return (Size) (n / 64 + 1) * sizeof(uint64);
-}
-
-/* Bits of rows from old rows on are zeros. */
-static uint64 *
-grow_bitmap(ZsProbeTable *table, uint64 *bits, uint32 old, uint32 n)
-{
-	Size		from = bits == NULL ? 0 : bitmap_size(old);
-
-	bits = grow_array(table, bits, bitmap_size(n));
-	memset((char *) bits + from, 0, bitmap_size(n) - from);
-	return bits;
-}
 
 /* Makes room for as many more rows as a batch has. */
 static void
@@ -142,84 +109,30 @@ make_room(ZsProbeTable *table)
 
 	if (table->nrows + ZS_KERNEL_ROWS <= old)
 		return;
-	while (n < table->nrows + ZS_KERNEL_ROWS)
-		n = Max(FIRST_ROWS, n * 2);
+	/* memory that is not used counts, too */
+	n = Max(table->nrows + ZS_KERNEL_ROWS, n < FEW_ROWS ? n * 2 : n + n / 8);
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		ZsProbeColumn *column = &table->columns[i];
 
 		if (!column->wanted)
 			continue;
-		column->vals = grow_array(table, column->vals, (Size) n * sizeof(int64));
+		zsprobe_ints_grow(table, &column->ints, n);
 		if (column->has_nulls)
-			column->nulls = grow_bitmap(table, column->nulls, old, n);
+			column->nulls = zsprobe_bitmap_grow(table, column->nulls, old, n);
 		if (column->has_odd)
-			column->odd = grow_bitmap(table, column->odd, old, n);
+			column->odd = zsprobe_bitmap_grow(table, column->odd, old, n);
 	}
-	if (table->by_ints)
-		table->ints = grow_array(table, table->ints, (Size) n * sizeof(int64));
+	if (table->by_ints && table->ints == &table->own_ints)
+		zsprobe_ints_grow(table, &table->own_ints, n);
 	if (table->next != NULL)
 	{
-		table->next = grow_array(table, table->next, (Size) n * sizeof(uint32));
+		table->next = zsprobe_grow(table, table->next, (Size) n * sizeof(uint32));
 		memset(table->next + old, 0xFF, (Size) (n - old) * sizeof(uint32));
 	}
 	if (table->heads != NULL)
-		table->heads = grow_array(table, table->heads, (Size) n * sizeof(uint32));
+		table->heads = zsprobe_grow(table, table->heads, (Size) n * sizeof(uint32));
 	table->maxrows = n;
-}
-
-/* Remembers that a row has a property of a column. */
-static void
-set_bit(ZsProbeTable *table, bool *has, uint64 **bits, uint32 row)
-{
-	if (!*has)
-		*bits = grow_bitmap(table, NULL, 0, table->maxrows);
-	*has = true;
-	zskernel_bits_set(*bits, row);
-}
-
-/* A copy of a value that is no integer. */
-static Datum
-copy_value(ZsProbeTable *table, const ZsProbeColumn *column, Datum value)
-{
-	Size		size = column->typlen > 0 ? (Size) column->typlen :
-		column->typlen == -1 ? VARSIZE_ANY(DatumGetPointer(value)) :
-		strlen(DatumGetCString(value)) + 1;
-	void	   *copy = MemoryContextAlloc(table->context, size);
-
-	memcpy(copy, DatumGetPointer(value), size);
-	return PointerGetDatum(copy);
-}
-
-/* Appends one column of rows of the input's batch, from row nrows on. */
-static void
-append_column(ZsProbeTable *table, AttrNumber attno, ZsInput *input, const uint64 *sel,
-			  const uint16 *list, uint32 n)
-{
-	ZsProbeColumn *column = &table->columns[attno - 1];
-	const ZsColumnVector *vector = zsexpr_input_column(input, attno, column->typbyval ?
-													   ZS_WANT_INT : ZS_WANT_DATUM, sel);
-
-	Assert(column->wanted && vector != NULL && table->nrows + n <= table->maxrows);
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		row = table->nrows + i;
-
-		if (vector->has_nulls && zskernel_bits_get(vector->nulls, list[i]))
-		{
-			set_bit(table, &column->has_nulls, &column->nulls, row);
-			column->vals[row] = 0;
-			continue;
-		}
-		if (column->typbyval)
-		{
-			column->vals[row] = vector->vals[list[i]];
-			continue;
-		}
-		column->vals[row] = (int64) copy_value(table, column, (Datum) vector->datums[list[i]]);
-		if (vector->has_odd && zskernel_bits_get(vector->odd, list[i]))
-			set_bit(table, &column->has_odd, &column->odd, row);
-	}
 }
 
 /* Rows get chains, in which there are none yet. */
@@ -228,7 +141,7 @@ need_chains(ZsProbeTable *table)
 {
 	if (table->next != NULL)
 		return;
-	table->next = grow_array(table, NULL, (Size) table->maxrows * sizeof(uint32));
+	table->next = zsprobe_grow(table, NULL, (Size) table->maxrows * sizeof(uint32));
 	memset(table->next, 0xFF, (Size) table->maxrows * sizeof(uint32));
 }
 
@@ -263,7 +176,7 @@ take_group(ZsProbeTable *table, uint32 group, uint32 row)
 		return false;
 	if (table->heads == NULL)
 	{
-		table->heads = grow_array(table, NULL, (Size) table->maxrows * sizeof(uint32));
+		table->heads = zsprobe_grow(table, NULL, (Size) table->maxrows * sizeof(uint32));
 		for (uint32 i = 0; i < table->ngroups; i++)
 			table->heads[i] = i;
 	}
@@ -303,6 +216,26 @@ create_groups(ZsProbeTable *table)
 	table->groups = zsagg_groups_create(table->context, table->nkeys, table->group_keys);
 }
 
+/* Notes the integers by which rows of the batch are found, and where they lie. */
+static void
+note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *list, uint32 n)
+{
+	const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
+													   ZS_WANT_INT, sel);
+
+	if (table->nrows == 0)
+		table->min = table->max = vector->vals[list[0]];
+	for (uint32 i = 0; i < n; i++)
+	{
+		int64		value = vector->vals[list[i]];
+
+		table->min = Min(table->min, value);
+		table->max = Max(table->max, value);
+		if (table->ints == &table->own_ints)
+			zsprobe_ints_set(table, &table->own_ints, table->nrows + i, value);
+	}
+}
+
 /* Adds the rows of the input's present batch that have all keys. */
 static void
 add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
@@ -327,19 +260,7 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 	if (n == 0)
 		return;
 	if (table->by_ints)
-	{
-		const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
-														   ZS_WANT_INT, sel);
-
-		for (uint32 i = 0; i < n; i++)
-		{
-			int64		value = vector->vals[list[i]];
-
-			table->ints[table->nrows + i] = value;
-			table->min = table->nrows + i == 0 ? value : Min(table->min, value);
-			table->max = table->nrows + i == 0 ? value : Max(table->max, value);
-		}
-	}
+		note_ints(table, input, sel, list, n);
 	else
 	{
 		uint32		kept = 0;
@@ -357,7 +278,7 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 	for (int i = 0; i < table->ncolumns; i++)
 	{
 		if (table->columns[i].wanted)
-			append_column(table, (AttrNumber) (i + 1), input, sel, list, n);
+			zsprobe_column_append(table, (AttrNumber) (i + 1), input, sel, list, n);
 	}
 	table->nrows += n;
 }
@@ -372,13 +293,14 @@ make_array(ZsProbeTable *table, Size limit)
 
 	if (range >= Max(ARRAY_SIZE, (uint64) table->nrows * ARRAY_FACTOR) ||
 		(range >= ARRAY_SIZE &&
-		 table_memory(table) + (range + 1) * sizeof(uint32) > limit))
+		 zsprobe_table_memory(table) + (range + 1) * sizeof(uint32) > limit))
 		return false;
 	table->array = MemoryContextAllocHuge(table->context, (range + 1) * sizeof(uint32));
 	memset(table->array, 0xFF, (range + 1) * sizeof(uint32));
 	for (uint32 row = 0; row < table->nrows; row++)
 	{
-		uint32	   *place = &table->array[(uint64) table->ints[row] - (uint64) table->min];
+		uint32	   *place = &table->array[(uint64) zsprobe_ints_get(table->ints, row) -
+									  (uint64) table->min];
 
 		if (*place == ZS_NO_ROW)
 			*place = row;
@@ -388,32 +310,49 @@ make_array(ZsProbeTable *table, Size limit)
 	return true;
 }
 
+/* Where to look for an integer first. */
+static inline uint32
+place_of(const ZsProbeTable *table, int64 value)
+{
+	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
+
+	return (uint32) (hash >> 32) & (table->nslots - 1);
+}
+
 /* Rows by hashes of their integers. */
 static void
 hash_ints(ZsProbeTable *table)
 {
-	MemoryContext old = MemoryContextSwitchTo(table->context);
-	ZsColumnVector *vector = palloc0(sizeof(ZsColumnVector));
-	const ZsColumnVector *vectors[1] = {vector};
-	uint16		list[ZS_KERNEL_ROWS];
-	uint32		numbers[ZS_KERNEL_ROWS];
-
-	create_groups(table);
-	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
-		list[i] = (uint16) i;
-	for (uint32 from = 0; from < table->nrows; from += ZS_KERNEL_ROWS)
+	table->nslots = (uint32) pg_nextpower2_32(Max(table->nrows + table->nrows / 2, 64));
+	table->slots = zsprobe_grow(table, NULL, (Size) table->nslots * sizeof(uint32));
+	memset(table->slots, 0xFF, (Size) table->nslots * sizeof(uint32));
+	for (uint32 row = 0; row < table->nrows; row++)
 	{
-		uint32		n = Min(table->nrows - from, ZS_KERNEL_ROWS);
+		int64		value = zsprobe_ints_get(table->ints, row);
+		uint32		at = place_of(table, value);
 
-		CHECK_FOR_INTERRUPTS();
-		vector->nrows = n;
-		vector->vals = table->ints + from;
-		zsagg_groups_assign_vectors(table->groups, vectors, list, n, numbers);
-		for (uint32 i = 0; i < n; i++)
-			(void) take_group(table, numbers[i], from + i);
+		if (row % ZS_KERNEL_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
+		while (table->slots[at] != ZS_NO_ROW &&
+			   zsprobe_ints_get(table->ints, table->slots[at]) != value)
+			at = (at + 1) & (table->nslots - 1);
+		if (table->slots[at] == ZS_NO_ROW)
+			table->slots[at] = row;
+		else if (table->keeps_copies)
+			chain_row(table, table->slots[at], row);
 	}
-	pfree(vector);
-	MemoryContextSwitchTo(old);
+}
+
+/* The first row with the integer; ZS_NO_ROW: none. */
+static inline uint32
+find_int(const ZsProbeTable *table, int64 value, uint32 at)
+{
+	uint32		row;
+
+	while ((row = table->slots[at]) != ZS_NO_ROW &&
+		   zsprobe_ints_get(table->ints, row) != value)
+		at = (at + 1) & (table->nslots - 1);
+	return row;
 }
 
 /*
@@ -426,28 +365,31 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
 	const ZsBatch *batch;
 
 	Assert(table->nrows == 0 && table->maxrows == 0);
+	table->values = GenerationContextCreate(table->context, "zedstore join values",
+											ALLOCSET_DEFAULT_SIZES);
+	table->ints = &table->own_ints;
 	if (!table->by_ints)
 		create_groups(table);
+	else if (table->columns[table->build_keys[0].attno - 1].wanted)
+		table->ints = &table->columns[table->build_keys[0].attno - 1].ints;
 	while ((batch = zsexpr_input_next(input)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
 		add_batch(table, input, batch);
-		if (table_memory(table) > limit || table->nrows >= PG_INT32_MAX / 2)
+		if (zsprobe_table_memory(table) > limit || table->nrows >= PG_INT32_MAX / 2)
 			return ZS_PROBE_TOO_LARGE;
 	}
 	if (table->by_ints && table->nrows > 0)
 	{
 		if (!make_array(table, limit))
 			hash_ints(table);
-		pfree(table->ints);
-		table->ints = NULL;
 	}
 	if (table->groups != NULL)
 	{
 		memcpy(table->group_keys, table->probe_keys, table->nkeys * sizeof(ZsGroupKey));
 		zsagg_groups_freeze(table->groups);
 	}
-	return table_memory(table) > limit ? ZS_PROBE_TOO_LARGE : ZS_PROBE_FILLED;
+	return zsprobe_table_memory(table) > limit ? ZS_PROBE_TOO_LARGE : ZS_PROBE_FILLED;
 }
 
 /* ---- looking up ---------------------------------------------------------------------------- */
@@ -499,6 +441,51 @@ look_up_array(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *pa
 	return true;
 }
 
+/* As zsprobe_table_look_up(), by hashes of integers: what is going to be looked at is fetched. */
+static bool
+look_up_ints(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
+			 uint64 *found)
+{
+	const ZsColumnVector *vector = int_vector(&table->probe_keys[0], probe, sel);
+	uint64		rows[ZS_KERNEL_WORDS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		places[ZS_KERNEL_ROWS];
+	uint32		n;
+
+	if (vector == NULL)
+		return false;
+	zskernel_bits_copy(rows, sel);
+	if (vector->has_nulls)
+		zskernel_bits_andnot(rows, vector->nulls);
+	n = zskernel_bits_list(rows, list);
+	zskernel_bits_clear(found);
+	for (uint32 i = 0; i < n; i++)
+	{
+		places[i] = place_of(table, vector->vals[list[i]]);
+		__builtin_prefetch(&table->slots[places[i]]);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		row = table->slots[places[i]];
+
+		if (row == ZS_NO_ROW)
+			continue;
+		if (table->ints->wide != NULL)
+			__builtin_prefetch(&table->ints->wide[row]);
+		else
+			__builtin_prefetch(&table->ints->narrow[row]);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		partner = find_int(table, vector->vals[list[i]], places[i]);
+
+		partners[list[i]] = partner;
+		if (partner != ZS_NO_ROW)
+			zskernel_bits_set(found, list[i]);
+	}
+	return true;
+}
+
 /*
  * Looks up the rows of sel of the probe side's present batch: found are those that have a partner,
  * and partners says, by their places, the first of these.  False if they have to be looked up row
@@ -513,7 +500,7 @@ zsprobe_table_look_up(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, ui
 	uint32		numbers[ZS_KERNEL_ROWS];
 	uint32		n;
 
-	Assert(table->ints == NULL && (table->groups == NULL || zsagg_groups_frozen(table->groups)));
+	Assert(table->groups == NULL || zsagg_groups_frozen(table->groups));
 	if (table->nrows == 0)
 	{
 		zskernel_bits_clear(found);
@@ -521,6 +508,8 @@ zsprobe_table_look_up(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, ui
 	}
 	if (table->array != NULL)
 		return look_up_array(table, probe, sel, partners, found);
+	if (table->by_ints)
+		return look_up_ints(table, probe, sel, partners, found);
 	n = zskernel_bits_list(sel, list);
 	if (!zsagg_groups_ready(table->groups, probe, sel))
 		return false;
@@ -558,6 +547,12 @@ zsprobe_table_look_up_row(ZsProbeTable *table, const Datum *values, const bool *
 
 		return offset <= (uint64) table->max - (uint64) table->min ? table->array[offset] :
 			ZS_NO_ROW;
+	}
+	if (table->by_ints)
+	{
+		int64		value = zsattr_value_to_int(values[0], table->probe_keys[0].width);
+
+		return find_int(table, value, place_of(table, value));
 	}
 	number = zsagg_groups_assign_row(table->groups, values, isnull);
 	if (number == ZS_NO_GROUP)
