@@ -78,9 +78,7 @@ run_page('tutorial', '', { 'generate_series(1, 1000000)' => 'generate_series(1, 
 my $csv = $node->basedir . '/trips.csv';
 run_page(
 	'readme', q{
-	create extension zedstore_io;
-	create table orders (id int primary key, what text);
-	insert into orders select i, 'what ' || i from generate_series(1, 1000) i},
+	create extension zedstore_io},
 	{
 		'generate_series(1, 1000000)' => 'generate_series(1, 50000)',
 		'/data/trips.csv' => $csv,
