@@ -94,6 +94,24 @@ record() {
 		if (h > 0) printf "%.3f", z / h; else print "-" }'))"
 }
 
+# The definition, and the values, of 40 text columns: hashes, states, sentences, addresses, letters.
+wide_columns() {
+	local i
+	for i in {1..40}; do
+		printf ', c%d text' "$i"
+	done
+}
+
+wide_values() {
+	local i
+	for ((i = 1; i <= 40; i += 5)); do
+		printf ", md5((g * %d)::text), 'status ' || g %% %d" "$i" "$i"
+		printf ", 'customer number ' || g || ' of region ' || g * %d %% 17" "$i"
+		printf ", left(md5((g * %d + 1)::text), 8) || '@example.com'" "$i"
+		printf ", repeat(chr(65 + g * %d %% 26), g %% 9)" "$i"
+	done
+}
+
 # Run a function for heap and zedstore in turn, REPEAT times, and record the
 # medians of what it prints.  $1 key, $2 unit, rest the function and its
 # arguments; AM in them stands for heap or zs.
