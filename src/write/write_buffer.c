@@ -9,7 +9,8 @@
  * crash leaves rows of a transaction that did not commit, with or without data.
  *
  * All buffers together stay within zedstore.write_buffer_size: when they grow
- * beyond, the largest is written.
+ * beyond, or the rows of a load could not become a full part within it, the
+ * largest is written.
  *
  * Savepoints: rows of a rolled-back subtransaction stay in the part (nobody
  * will see them) until it is written, unless all of it is theirs; then the buffer
