@@ -18,6 +18,11 @@
 
 #include "zs_compat.h"
 
+/* 19 has a type of its own for what a node of a plan counts */
+#if !ZS_PG_AT_LEAST(19)
+typedef struct Instrumentation NodeInstrumentation;
+#endif
+
 /* a kind of join that 17 does not have */
 #if ZS_PG_AT_LEAST(18)
 #define zs_join_is_right_semi(type)	((type) == JOIN_RIGHT_SEMI)

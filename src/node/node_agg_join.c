@@ -264,7 +264,7 @@ table_limit(const ZsAggJoins *joins, const AggJoin *join)
 static bool
 fill_table(const ZsAggJoins *joins, AggJoin *join)
 {
-	Instrumentation *instrument = join->hash->ps.instrument;
+	NodeInstrumentation *instrument = join->hash->ps.instrument;
 	ZsProbeFill result;
 
 	if (join->hash->ps.chgParam != NULL)

@@ -18,6 +18,8 @@
  */
 #include "postgres.h"
 
+#include "zs_compat.h"
+
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
@@ -95,7 +97,7 @@ next_batch(ZsInput *input)
 {
 	ScanInput  *in = (ScanInput *) input;
 	ZsScanNode *state = in->state;
-	Instrumentation *instrument = state->css.ss.ps.instrument;
+	NodeInstrumentation *instrument = state->css.ss.ps.instrument;
 	bool		found;
 
 	Assert(state->css.ss.ps.state->es_epq_active == NULL);

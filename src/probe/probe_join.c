@@ -333,7 +333,7 @@ static const ZsBatch *
 next_batch(ZsInput *input)
 {
 	ZsProbeJoin *join = (ZsProbeJoin *) input;
-	Instrumentation *instrument = join->node->instrument;
+	NodeInstrumentation *instrument = join->node->instrument;
 	bool		found;
 
 	ExecClearTuple(input->slot);
