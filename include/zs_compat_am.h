@@ -40,6 +40,12 @@
 #endif
 
 /*
+ * Does core take rows of each access method for heap's where it looks for deleted ones, for
+ * subscriptions with retain_dead_tuples (19)?
+ */
+#define ZS_DELETED_ROWS_ARE_HEAPS	ZS_PG_AT_LEAST(19)
+
+/*
  * EXPLAIN (IO) of 19: the flags by which a node begins its scans, the scan's counts, or NULL, which
  * scan_begin makes if the flags ask for it.  Needs the headers of executor and table access method.
  */

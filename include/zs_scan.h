@@ -39,6 +39,9 @@ extern void zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPoi
 extern bool zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 										TupleTableSlot *slot);
 
+/* scan_any.c */
+extern void zsscan_show_any(TableScanDesc sscan);
+
 /* scan_chunk.c */
 extern Size zsscan_parallel_estimate(Relation rel);
 extern Size zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan);
@@ -66,6 +69,7 @@ extern bool zsscan_analyze_next_tuple(TableScanDesc sscan, double *liverows,
 
 /* scan_fetch.c */
 extern IndexFetchTableData *zsscan_index_begin(Relation rel, uint32 flags);
+extern void zsscan_index_show_any(IndexFetchTableData *fetch);
 extern void zsscan_index_reset(IndexFetchTableData *fetch);
 extern void zsscan_index_end(IndexFetchTableData *fetch);
 extern bool zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,

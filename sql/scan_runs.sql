@@ -2,7 +2,9 @@
 -- Rows that share a history: an index scan looks the first of them up, and a bitmap's few rows are
 -- looked up by themselves
 --
-\i sql/include/twins.sql
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
 \set ECHO all
 create schema scan_runs;
 set search_path = scan_runs, public;

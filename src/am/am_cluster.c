@@ -191,6 +191,7 @@ copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 											state->snapshot != NULL ? state->snapshot : SnapshotAny,
 											0, 0, SO_NONE);
 
+	zsscan_index_show_any(scan->xs_heapfetch);
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
@@ -372,6 +373,7 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 												  snapshot != NULL ? snapshot : SnapshotAny,
 												  SO_NONE);
 
+		zsscan_show_any(scan);
 		pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP);
 		pgstat_progress_update_param(PROGRESS_REPACK_TOTAL_HEAP_BLKS,
 									 RelationGetNumberOfBlocks(old_table));

@@ -58,6 +58,7 @@ typedef struct ZsScanDescData
 	ZsTidScan  *tids;
 	int			nagain;			/* how often it was begun anew, to ZS_LOOPS_BEFORE_KEEPING */
 	bool		is_dirty;		/* the snapshot is to be told of each row who is at work on it */
+	bool		hides_any;		/* it returns no row (scan_any.c) */
 	zstid		start;			/* rows of the scan, or of the parallel chunk */
 	zstid		end;
 

@@ -47,6 +47,7 @@ struct ZsIndexFetch
 	Snapshot	snapshot;		/* ... this one, ... */
 	CommandId	curcid;			/* ... as it was then, ... */
 	ZsVisSlot	vis;			/* ... by this history */
+	bool		shows_any;		/* the scan is ours (scan_any.c) */
 };
 
 /*
@@ -84,6 +85,13 @@ zsscan_index_begin(Relation rel, uint32 flags)
 		.base.rel = rel, .context = CurrentMemoryContext, .keep_at = ZS_ROWS_BEFORE_KEEPING
 	};
 	return &fetch->base;
+}
+
+/* The index scan, which has found no row yet, is one of ours under SnapshotAny (scan_any.c). */
+void
+zsscan_index_show_any(IndexFetchTableData *fetch)
+{
+	((ZsIndexFetch *) fetch)->shows_any = true;
 }
 
 /* index_fetch_reset of the table access method: contract in tableam.h. */
@@ -195,6 +203,9 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	if (all_dead)
 		*all_dead = false;
 	if (unlikely(!zs_tid_is_sane(tid)))
+		return false;
+	if (unlikely(snapshot == SnapshotAny) && !((ZsIndexFetch *) fetch)->shows_any &&
+		zsscan_any_is_hidden(fetch->rel))
 		return false;
 	row = zs_row_from_tid(tid);
 	if (zstid_is_unseen(fetch->rel, row, snapshot, all_dead))

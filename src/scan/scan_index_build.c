@@ -289,6 +289,7 @@ zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
 	else
 		snapshot = sscan->rs_snapshot;
 	scan = (ZsScanDesc) sscan;
+	zsscan_show_any(sscan);
 	Assert(snapshot == SnapshotAny ? TransactionIdIsValid(oldest_xmin) :
 		   !TransactionIdIsValid(oldest_xmin));
 

@@ -214,6 +214,9 @@ extern void zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const 
 extern Datum zsscan_missing_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull);
 extern Datum zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull);
 
+/* scan_any.c */
+extern bool zsscan_any_is_hidden(Relation rel);
+
 /* scan_zone.c */
 
 struct ScanState;

@@ -100,6 +100,7 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 	scan->rs_base.rs_flags = flags;
 	scan->rs_base.rs_parallel = pscan;
 	scan->is_dirty = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_DIRTY;
+	scan->hides_any = snapshot == SnapshotAny && zsscan_any_is_hidden(rel);
 	if (nkeys > 0)
 	{
 		scan->rs_base.rs_key = palloc(nkeys * sizeof(ScanKeyData));
@@ -542,7 +543,8 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 					   zsscan_advance(scan->source, slot, scan->row)))
 				break;
 		}
-		else if (!(ScanDirectionIsBackward(direction) ? previous_row(scan) :
+		else if (scan->hides_any ||
+				 !(ScanDirectionIsBackward(direction) ? previous_row(scan) :
 				   next_run(scan, (ZsSlot *) slot)))
 		{
 			ExecClearTuple(slot);
