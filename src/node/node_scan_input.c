@@ -63,7 +63,7 @@ test_rows(ScanInput *in)
 		if (zsexpr_filter_row_passes(state->filter, econtext, state->row_mode))
 			continue;
 		InstrCountFiltered1(ss, 1);
-		in->batch.sel[row / 64] &= ~(UINT64CONST(1) << (row % 64));
+		zskernel_bits_unset(in->batch.sel, row);
 		in->batch.nsel--;
 	}
 	ExecClearTuple(ss->ss_ScanTupleSlot);

@@ -136,7 +136,7 @@ apply(ZsProbeJoin *join, ZsFilter *filter)
 			zsexpr_input_store(&join->base, list[i]);
 			econtext->ecxt_scantuple = join->base.slot;
 			if (!zsexpr_filter_row_passes(filter, econtext, !decided))
-				passed[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+				zskernel_bits_unset(passed, list[i]);
 		}
 		ExecClearTuple(join->base.slot);
 	}
@@ -185,7 +185,7 @@ find_matching(ZsProbeJoin *join, const uint64 *found, uint64 *matching)
 
 			join->partners[list[i]] = next;
 			if (next == ZS_NO_ROW)
-				open[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+				zskernel_bits_unset(open, list[i]);
 		}
 	}
 }
@@ -204,11 +204,7 @@ next_pairs(ZsProbeJoin *join)
 			uint32		n = zskernel_bits_list(join->batch.sel, list);
 
 			for (uint32 i = 0; i < n; i++)
-			{
-				uint16		place = join->places[list[i]];
-
-				join->unmatched[place / 64] &= ~(UINT64CONST(1) << (place % 64));
-			}
+				zskernel_bits_unset(join->unmatched, join->places[list[i]]);
 		}
 		join->has_more = join->jointype == JOIN_LEFT || zskernel_bits_any(join->left);
 		return;

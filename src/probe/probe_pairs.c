@@ -65,7 +65,7 @@ zsprobe_pairs_make(ZsProbeJoin *join)
 		}
 		join->chain[list[i]] = partner;
 		if (partner == ZS_NO_ROW)
-			join->left[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
+			zskernel_bits_unset(join->left, list[i]);
 	}
 	Assert(n > 0);
 	join->in_pairs = true;
