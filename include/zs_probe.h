@@ -39,6 +39,7 @@ typedef enum ZsProbeFill
 
 /* ---- probe_key.c ---- */
 
+extern bool zsprobe_is_integer_equality(Oid funcid);
 extern bool zsprobe_key_classify(TupleDesc desc, Node *expr, const Node *clause, ZsGroupKey *key);
 extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 

@@ -26,32 +26,7 @@
 
 #include "join_internal.h"
 #include "zs_clause.h"
-
-/* Does the function compare numbers that hash joins and our vectors have as integers? */
-static bool
-compares_integers(Oid funcid)
-{
-	switch (funcid)
-	{
-		case F_INT2EQ:
-		case F_INT4EQ:
-		case F_INT8EQ:
-		case F_INT24EQ:
-		case F_INT28EQ:
-		case F_INT42EQ:
-		case F_INT48EQ:
-		case F_INT82EQ:
-		case F_INT84EQ:
-		case F_DATE_EQ:
-		case F_TIME_EQ:
-		case F_TIMESTAMP_EQ:
-		case F_TIMESTAMPTZ_EQ:
-		case F_ENUM_EQ:
-			return true;
-		default:
-			return false;
-	}
-}
+#include "zs_probe.h"
 
 /*
  * Is the clause an equality of values that are equal if they are the same integers or bytes?  Then
@@ -67,7 +42,7 @@ zsjoin_key_form(const Node *clause, ZsJoinKeyForm *form)
 		return false;
 	funcid = get_opcode(op->opno);
 	*form = (ZsJoinKeyForm) {.form = ZS_ROW_FILTER_INT};
-	if (compares_integers(funcid))
+	if (funcid == F_ENUM_EQ || zsprobe_is_integer_equality(funcid))
 		return true;
 	form->form = ZS_ROW_FILTER_HASH;
 	form->strips_blanks = funcid == F_BPCHAREQ;

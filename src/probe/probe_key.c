@@ -23,9 +23,12 @@
 
 #include "zs_probe.h"
 
-/* Does the function say that values of a type are equal as that type's own equality does? */
-static bool
-is_known_equality(Oid funcid)
+/*
+ * Does the function say whether two numbers are equal that hash joins and our vectors have as
+ * integers, those of dates and times among them?
+ */
+bool
+zsprobe_is_integer_equality(Oid funcid)
 {
 	switch (funcid)
 	{
@@ -42,6 +45,18 @@ is_known_equality(Oid funcid)
 		case F_TIME_EQ:
 		case F_TIMESTAMP_EQ:
 		case F_TIMESTAMPTZ_EQ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Does the function say that values of a type are equal as that type's own equality does? */
+static bool
+is_known_equality(Oid funcid)
+{
+	switch (funcid)
+	{
 		case F_BOOLEQ:
 		case F_OIDEQ:
 		case F_FLOAT4EQ:
@@ -53,7 +68,7 @@ is_known_equality(Oid funcid)
 		case F_UUID_EQ:
 			return true;
 		default:
-			return false;
+			return zsprobe_is_integer_equality(funcid);
 	}
 }
 
