@@ -68,6 +68,22 @@ collect_params(Node *node, List **params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
+/* Would nobody see that parts of the query's plan are read twice? */
+static bool
+may_read_twice(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	if (root->rowMarks != NIL || contain_volatile_functions((Node *) root->parse))
+		return false;
+	foreach(lc, root->glob->subroots)
+	{
+		if (contain_volatile_functions((Node *) lfirst_node(PlannerInfo, lc)->parse))
+			return false;
+	}
+	return true;
+}
+
 /* PlanCustomPath */
 static Plan *
 plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
@@ -87,6 +103,8 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 		lfirst(list_nth_cell(private, ZS_AGG_INPUTS)) =
 			resolve_inputs(list_nth(private, ZS_AGG_INPUTS),
 						   ((Plan *) linitial(custom_plans))->targetlist);
+	lfirst(list_nth_cell(private, ZS_AGG_REREADS)) =
+		makeBoolean(custom_plans != NIL && may_read_twice(root));
 	private = copyObject(private);
 
 	/* nobody else does that for expressions in custom_private */
@@ -122,22 +140,6 @@ const CustomScanMethods zsnode_agg_scan_methods = {
 	.CreateCustomScanState = zsnode_agg_create_state,
 };
 
-/* Would nobody see that parts of the query's plan are read twice? */
-static bool
-may_read_twice(const PlannerInfo *root)
-{
-	ListCell   *lc;
-
-	if (root->rowMarks != NIL || contain_volatile_functions((Node *) root->parse))
-		return false;
-	foreach(lc, root->glob->subroots)
-	{
-		if (contain_volatile_functions((Node *) lfirst_node(PlannerInfo, lc)->parse))
-			return false;
-	}
-	return true;
-}
-
 /*
  * A path without costs, for the table of the query (child is NULL) or for rows of another path.
  * aggrefs: complete or partial ones; private: the members FILTER and INPUTS to OVER_INPUTS, which
@@ -167,7 +169,7 @@ zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
 						 query->eqops, makeInteger(split));
 	for (int i = 0; i < 3; i++)
 		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);
-	private = lappend(private, makeBoolean(child != NULL && may_read_twice(query->root)));
+	private = lappend(private, NIL);
 	private = lappend(private, list_concat_copy(query->keys, aggrefs));
 	path->custom_private = lappend(private, partial ? NIL : (List *) query->extra->havingQual);
 	Assert(list_length(path->custom_private) == ZS_AGG_HAVING + 1);

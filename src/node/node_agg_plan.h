@@ -49,7 +49,7 @@ typedef enum ZsAggPrivate
 	ZS_AGG_INPUTS,				/* rows: their columns, as expressions over the plan's output */
 	ZS_AGG_GUARDS,				/* rows: as for zsexpr_input_rows_create() */
 	ZS_AGG_OVER_INPUTS,			/* rows: keys and aggregates over these columns */
-	ZS_AGG_REREADS,				/* rows: may parts of the plan be read twice? (Boolean) */
+	ZS_AGG_REREADS,				/* of plans: may parts of it be read twice? (Boolean) */
 	ZS_AGG_SHOWN,				/* keys, then aggregates; only of paths, like HAVING */
 	ZS_AGG_HAVING
 } ZsAggPrivate;
