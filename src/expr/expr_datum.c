@@ -11,6 +11,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 #include "varatt.h"
@@ -131,6 +132,8 @@ zsexpr_decimals_of_datums(const uint64 *datums, uint32 n, const uint64 *nulls, u
 		const char *datum = (const char *) datums[row];
 		int			own = 0;
 
+		if (row % ZS_KERNEL_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
 		scaled[row] = 0;
 		dscales[row] = 0;
 		if ((nulls != NULL && zskernel_bits_get(nulls, row)) || zskernel_bits_get(odd, row))

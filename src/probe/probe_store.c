@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
+#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "varatt.h"
@@ -176,7 +177,7 @@ zsprobe_column_forget(ZsProbeColumn *column)
 		.first_form = column->first_form};
 }
 
-/* The column's rows before row get datums. */
+/* The column's first rows, so many, which are all that it has, get datums. */
 static void
 turn_to_datums(ZsProbeTable *table, ZsProbeColumn *column, uint32 rows)
 {
@@ -190,6 +191,8 @@ turn_to_datums(ZsProbeTable *table, ZsProbeColumn *column, uint32 rows)
 	{
 		int64		value = zsprobe_ints_get(&ints, row);
 
+		if (row % ZS_KERNEL_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (column->has_nulls && zskernel_bits_get(column->nulls, row))
 			column->ints.wide[row] = 0;
 		else if (column->form == ZS_PROBE_CODES)

@@ -302,6 +302,8 @@ make_array(ZsProbeTable *table, Size limit)
 		uint32	   *place = &table->array[(uint64) zsprobe_ints_get(table->ints, row) -
 									  (uint64) table->min];
 
+		if (row % ZS_KERNEL_ROWS == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (*place == ZS_NO_ROW)
 			*place = row;
 		else if (table->keeps_copies)
