@@ -46,44 +46,33 @@ make_decimals(ZsProbeTable *table, ZsProbeColumn *column)
 								  &column->uniform) || column->has_odd;
 }
 
-/* The integers at the partners of the rows of sel. */
+/* The integers at the partners of n rows. */
 static void
-gather_ints(const ZsProbeInts *from, const uint32 *partners, const uint64 *sel, int64 *to)
+gather_ints(const ZsProbeInts *from, const uint32 *partners, const uint16 *list, uint32 n,
+			int64 *to)
 {
 	const int64 *wide = from->wide;
 	const int32 *narrow = from->narrow;
 
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		for (uint64 rows = sel[w]; rows != 0; rows &= rows - 1)
-		{
-			uint32		row = w * 64 + __builtin_ctzll(rows);
-
-			to[row] = wide != NULL ? wide[partners[row]] : narrow[partners[row]];
-		}
-	}
+	for (uint32 i = 0; i < n; i++)
+		to[list[i]] = wide != NULL ? wide[partners[list[i]]] : narrow[partners[list[i]]];
 }
 
-/* The bits of one bitmap at the partners of the rows of sel. */
+/* The bits of one bitmap at the partners of n rows. */
 static void
-gather_bits(const uint64 *from, const uint32 *partners, const uint64 *sel, uint64 *to)
+gather_bits(const uint64 *from, const uint32 *partners, const uint16 *list, uint32 n, uint64 *to)
 {
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	for (uint32 i = 0; i < n; i++)
 	{
-		for (uint64 rows = sel[w]; rows != 0; rows &= rows - 1)
-		{
-			uint32		row = w * 64 + __builtin_ctzll(rows);
-
-			if (zskernel_bits_get(from, partners[row]))
-				zskernel_bits_set(to, row);
-		}
+		if (zskernel_bits_get(from, partners[list[i]]))
+			zskernel_bits_set(to, list[i]);
 	}
 }
 
-/* The values in the form, at places of rows that have partners. */
+/* The values in the form, at the places of n rows that have partners. */
 static void
 gather_form(ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
-			const uint64 *rows, ZsGathered *gathered)
+			const uint16 *list, uint32 n, ZsGathered *gathered)
 {
 	ZsColumnVector *vector = &gathered->vector;
 
@@ -92,18 +81,11 @@ gather_form(ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
 		case ZS_GATHER_NULLS:
 			break;
 		case ZS_GATHER_VALUES:
-			gather_ints(&column->ints, partners, rows, gathered->vals);
+			gather_ints(&column->ints, partners, list, n, gathered->vals);
 			/* without an entry all rows are NULL */
-			for (int w = 0; w < ZS_KERNEL_WORDS && column->nentries > 0 &&
-				 column->form == ZS_PROBE_CODES; w++)
-			{
-				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
-				{
-					int64	   *value = &gathered->vals[w * 64 + __builtin_ctzll(bits)];
-
-					*value = (int64) column->entries[*value];
-				}
-			}
+			for (uint32 i = 0; i < n && column->nentries > 0 && column->form == ZS_PROBE_CODES;
+				 i++)
+				gathered->vals[list[i]] = (int64) column->entries[gathered->vals[list[i]]];
 			if (column->typbyval)
 				vector->vals = gathered->vals;
 			else
@@ -111,9 +93,9 @@ gather_form(ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
 			break;
 		case ZS_GATHER_DECIMALS:
 			if (column->form == ZS_PROBE_DECIMALS)
-				gather_ints(&column->ints, partners, rows, gathered->vals);
+				gather_ints(&column->ints, partners, list, n, gathered->vals);
 			else
-				gather_ints(&(ZsProbeInts) {.wide = column->scaled}, partners, rows,
+				gather_ints(&(ZsProbeInts) {.wide = column->scaled}, partners, list, n,
 							gathered->vals);
 			vector->vals = gathered->vals;
 			vector->scale = column->scale;
@@ -121,26 +103,13 @@ gather_form(ZsProbeColumn *column, ZsGatherForm form, const uint32 *partners,
 			if (column->form == ZS_PROBE_DECIMALS || column->uniform)
 				break;
 			vector->dscales = gathered->dscales;
-			for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-			{
-				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
-				{
-					uint32		row = w * 64 + __builtin_ctzll(bits);
-
-					gathered->dscales[row] = column->dscales[partners[row]];
-				}
-			}
+			for (uint32 i = 0; i < n; i++)
+				gathered->dscales[list[i]] = column->dscales[partners[list[i]]];
 			break;
 		case ZS_GATHER_CODES:
-			for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-			{
-				for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1)
-				{
-					uint32		row = w * 64 + __builtin_ctzll(bits);
-
-					gathered->codes[row] = (uint32) zsprobe_ints_get(&column->ints, partners[row]);
-				}
-			}
+			for (uint32 i = 0; i < n; i++)
+				gathered->codes[list[i]] = (uint32) zsprobe_ints_get(&column->ints,
+																	 partners[list[i]]);
 			vector->codes = gathered->codes;
 			vector->dict = column->entries;
 			vector->serial = zsprobe_column_serial(column);
@@ -212,6 +181,8 @@ zsprobe_gather(ZsProbeTable *table, AttrNumber attno, ZsColumnWant want, const u
 	ZsGatherForm form;
 	uint64		rows[ZS_KERNEL_WORDS];
 	uint64		all_rows[ZS_KERNEL_WORDS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n;
 
 	Assert(attno > 0 && attno <= table->ncolumns && column->wanted);
 	Assert(partners != NULL && serial != 0);
@@ -240,15 +211,16 @@ zsprobe_gather(ZsProbeTable *table, AttrNumber attno, ZsColumnWant want, const u
 		if (sel[w] != 0)
 			vector->nrows = w * 64 + 64 - (uint32) __builtin_clzll(sel[w]);
 	}
-	gather_form(column, form, partners, rows, gathered);
+	n = zskernel_bits_list(rows, list);
+	gather_form(column, form, partners, list, n, gathered);
 	vector->ndict = form == ZS_GATHER_CODES ? column->nentries : 0;
 	if (column->has_nulls)
-		gather_bits(column->nulls, partners, rows, vector->nulls);
+		gather_bits(column->nulls, partners, list, n, vector->nulls);
 	vector->has_nulls = lonely || column->has_nulls;
 	if (form == ZS_GATHER_DECIMALS ? column->decimal_has_odd : column->has_odd)
 	{
-		gather_bits(form == ZS_GATHER_DECIMALS ? column->decimal_odd : column->odd, partners, rows,
-					vector->odd);
+		gather_bits(form == ZS_GATHER_DECIMALS ? column->decimal_odd : column->odd, partners, list,
+					n, vector->odd);
 		vector->has_odd = true;
 	}
 	return vector;
