@@ -299,6 +299,14 @@ SELECT outcome('ALTER TABLE t SET (zedstore_nothing = 1)');
 SELECT outcome('ALTER TABLE t SET (zedstore_nothing = 1, zedstore_compression = lz4)');
 SELECT outcome('ALTER TABLE t SET (zedstore.rel_extension_factor = 1)');
 SELECT outcome('CREATE TABLE bad (a int) USING zedstore WITH (toast.zedstore_compression = lz4)');
+-- heap looks at them where there is a TOAST table, or would be
+CREATE TABLE long_values (a text) USING zedstore;
+CREATE TABLE short_values (a int) USING zedstore;
+SELECT outcome(format('ALTER TABLE %s SET (%s)', name, option))
+FROM unnest(ARRAY['long_values', 'short_values']) name,
+	unnest(ARRAY['toast.nothing = 1', 'toast.autovacuum_enabled = maybe',
+		'toast.autovacuum_enabled = off, fillfactor = 50']) option ORDER BY name, option;
+DROP TABLE long_values, short_values;
 SELECT outcome('ALTER TABLE t SET ("ZEDSTORE_COMPRESSION" = lz4)');
 SELECT outcome('ALTER TABLE t SET (fillfactor = 5, zedstore_compression = lz4)');
 SELECT outcome('ALTER TABLE t RESET (zedstore_compression = lz4)');

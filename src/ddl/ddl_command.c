@@ -50,6 +50,7 @@
 #include "postgres.h"
 
 #include "access/reloptions.h"
+#include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type_d.h"
@@ -347,6 +348,31 @@ drop_options(List *cmds, Datum *options)
 	return result;
 }
 
+/*
+ * Looks at the options toast.* that SET gives to a zedstore table, as heap does to hand them to its
+ * TOAST table.  Here they have no effect, but a wrong name or value is an error all the same.
+ *
+ * The caller holds the lock that the command takes.
+ */
+static void
+check_toast_options(Oid relid, const List *cmds)
+{
+	const char *const namespaces[] = HEAP_RELOPT_NAMESPACES;
+	Relation	rel = table_open(relid, NoLock);
+	bool		needs_toast = GetHeapamTableAmRoutine()->relation_needs_toast_table(rel);
+
+	table_close(rel, NoLock);
+	if (!needs_toast)
+		return;
+	foreach_node(AlterTableCmd, cmd, cmds)
+	{
+		if (cmd->subtype == AT_SetRelOptions)
+			(void) heap_reloptions(RELKIND_TOASTVALUE,
+								   transformRelOptions((Datum) 0, (List *) cmd->def, "toast",
+													   namespaces, false, false), true);
+	}
+}
+
 /* Does a relation of this kind have options that a zedstore table might have, too? */
 static bool
 is_table(char relkind)
@@ -399,6 +425,8 @@ zsddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 		command->leaving = relid;
 		command->leaving_for = final_amoid;
 	}
+	if (zsbase_is_zedstore_am(amoid) && relkind != RELKIND_PARTITIONED_TABLE)
+		check_toast_options(relid, stmt->cmds);
 	allowed = zsddl_options_allowed(relkind, final_amoid);
 	stored = zsbase_options_fetch(relid);
 	wanted = stored;
