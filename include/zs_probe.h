@@ -45,10 +45,18 @@ extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 
 /* ---- probe_table.c ---- */
 
+/* What a table keeps beside one row for each combination of keys: bits. */
+typedef enum ZsProbeKeep
+{
+	ZS_PROBE_COPIES = 1 << 0,	/* all rows with the same keys */
+	ZS_PROBE_KEYLESS = 1 << 1,	/* rows with a NULL among their keys, which have no partner */
+	ZS_PROBE_MATCHED = 1 << 2	/* which of its rows have had a partner */
+} ZsProbeKeep;
+
 extern ZsProbeTable *zsprobe_table_create(MemoryContext parent, TupleDesc desc,
 										  const Bitmapset *wanted, int nkeys,
 										  const ZsGroupKey *build_keys,
-										  const ZsGroupKey *probe_keys, bool keeps_copies);
+										  const ZsGroupKey *probe_keys, int keep);
 extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit);
 extern void zsprobe_table_forget(ZsProbeTable *table);
 extern uint64 zsprobe_table_rows(const ZsProbeTable *table);
@@ -60,7 +68,7 @@ extern Size zsprobe_table_memory(const ZsProbeTable *table);
 /* What a join is made of; its maker's until zsprobe_join_create() returns. */
 typedef struct ZsProbeSpec
 {
-	JoinType	jointype;		/* INNER, LEFT, SEMI or ANTI: the probe side is the outer one */
+	JoinType	jointype;		/* the probe side is the outer one */
 	ZsInput    *probe;
 	ZsProbeTable *table;
 	TupleDesc	desc;			/* columns of the probe side, then nbuild of the build side's */
@@ -75,6 +83,8 @@ typedef struct ZsProbeSpec
 	PlanState  *node;			/* that is told of by instrumentation, or NULL */
 } ZsProbeSpec;
 
+extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
+extern bool zsprobe_join_needs_build(JoinType jointype);
 extern ZsInput *zsprobe_join_create(const ZsProbeSpec *spec, EState *estate);
 
 /* ---- probe_project.c ---- */

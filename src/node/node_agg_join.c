@@ -158,8 +158,6 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	ZsGroupKey *probe_keys = palloc0(nkeys * sizeof(ZsGroupKey));
 	ZsGroupKey *build_keys = palloc0(nkeys * sizeof(ZsGroupKey));
 	JoinType	jointype = ((HashJoin *) from->state->js.ps.plan)->join.jointype;
-	bool		keeps_copies = (jointype != JOIN_SEMI && jointype != JOIN_ANTI) ||
-		from->joinqual != NIL;
 	Bitmapset  *wanted = NULL;
 	List	   *guards = NIL;
 	ZsProbeSpec spec;
@@ -181,7 +179,8 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 		guards = lappend_int(guards, -1);
 	join->rows = zsexpr_input_rows_create(join->build, from->build_exprs, guards, node->state);
 	join->table = zsprobe_table_create(CurrentMemoryContext, build_desc, wanted, nkeys, build_keys,
-									   probe_keys, keeps_copies);
+									   probe_keys,
+									   zsprobe_join_keeps(jointype, from->joinqual != NIL));
 	spec = (ZsProbeSpec) {
 		.jointype = jointype,
 		.probe = probe,
@@ -315,7 +314,7 @@ is_empty(const AggJoin *join)
 {
 	JoinType	jointype = ((HashJoin *) join->state->js.ps.plan)->join.jointype;
 
-	return join->nrows == 0 && (jointype == JOIN_INNER || jointype == JOIN_SEMI);
+	return join->nrows == 0 && zsprobe_join_needs_build(jointype);
 }
 
 /*

@@ -10,7 +10,13 @@
  *
  * Errors.  An expression of a target list in between would be evaluated for rows that a join above
  * drops: it must not raise an error, for it will not be.  That of the topmost join may, since its
- * rows are all taken.
+ * rows are all taken.  The condition of a RIGHT SEMI join must not either: core does not try it on
+ * inner rows that have had a partner, and of a batch it is tried on all pairs at once.
+ *
+ * NULLs.  Where a RIGHT or FULL join returns an inner row by itself, what is below its outer side
+ * is NULL, be it a column or an expression of a target list there, as those of subqueries are.
+ * Columns are NULL then; expressions are computed above the join from these, and have to be NULL
+ * for that.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -24,6 +30,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "utils/rel.h"
 
 #include "node_agg_join.h"
@@ -45,15 +52,33 @@ typedef struct Place
 
 static Node *rewrite(Node *node, void *context);
 
-/* Is the join one that could be done by batches, as far as its kind goes? */
+/*
+ * Is what so many of the lowest joins return NULL in rows of one of those above, which it returns
+ * for the sake of its inner side?
+ */
 static bool
-is_candidate(const PlanState *node)
+is_nulled_above(const ZsSpine *spine, int njoins)
 {
-	const HashJoin *join = (const HashJoin *) node->plan;
+	for (int i = njoins; i < spine->njoins; i++)
+	{
+		switch (((HashJoin *) spine->joins[i].state->js.ps.plan)->join.jointype)
+		{
+			case JOIN_RIGHT:
+			case JOIN_FULL:
+			case JOIN_RIGHT_ANTI:
+				return true;
+			default:
+				break;
+		}
+	}
+	return false;
+}
 
-	return !node->plan->parallel_aware &&
-		(join->join.jointype == JOIN_INNER || join->join.jointype == JOIN_LEFT ||
-		 join->join.jointype == JOIN_SEMI || join->join.jointype == JOIN_ANTI);
+/* Is the expression NULL if all of its columns are? */
+static bool
+is_null_of_nulls(Node *expr)
+{
+	return contain_var_clause(expr) && !contain_nonstrict_functions(expr);
 }
 
 /* The column of the scan's table and all build sides with that number. */
@@ -84,7 +109,8 @@ rewrite_output(Place *place, int njoins, AttrNumber attno)
 	}
 	/* the topmost one's rows are all taken, and so are values of columns */
 	if (njoins < spine->njoins && !IsA(expr, Var) &&
-		zsscan_expression_may_raise(expr, spine->scan->ss.ps.state->es_param_list_info))
+		(zsscan_expression_may_raise(expr, spine->scan->ss.ps.state->es_param_list_info) ||
+		 (is_nulled_above(spine, njoins) && !is_null_of_nulls(expr))))
 	{
 		place->failed = true;
 		return expr;
@@ -137,7 +163,10 @@ rewrite_join(ZsSpine *spine, int i)
 	join->joinqual = (List *) rewrite((Node *) plan->join.joinqual, &place);
 	join->qual = (List *) rewrite((Node *) plan->join.plan.qual, &place);
 	join->key_exprs = (List *) rewrite((Node *) plan->hashkeys, &place);
-	return !place.failed;
+	return !place.failed &&
+		!(zs_join_is_right_semi(plan->join.jointype) &&
+		  zsscan_expression_may_raise((Node *) plan->join.joinqual,
+									  spine->scan->ss.ps.state->es_param_list_info));
 }
 
 /* The number of the expression over the build side among those that are wanted of it. */
@@ -202,7 +231,7 @@ zsnode_spine_find(PlanState *top, List *exprs)
 	int			njoins = 0;
 	int			natts;
 
-	for (; IsA(node, HashJoinState) && is_candidate(node); node = outerPlanState(node))
+	for (; IsA(node, HashJoinState) && !node->plan->parallel_aware; node = outerPlanState(node))
 		njoins++;
 	if (njoins == 0 || njoins > MAX_JOINS || !IsA(node, CustomScanState) ||
 		((CustomScan *) node->plan)->methods != &zsnode_scan_methods)

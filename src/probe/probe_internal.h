@@ -75,10 +75,13 @@ struct ZsProbeTable
 	int			nkeys;
 	const ZsGroupKey *build_keys;
 	const ZsGroupKey *probe_keys;
-	bool		keeps_copies;	/* rows with the same keys are wanted, too */
+	int			keep;			/* of ZsProbeKeep */
 
 	uint32		nrows;
 	uint32		maxrows;
+	uint32		nkeyed;			/* rows that have all keys, and can be found */
+	uint64	   *keyless;		/* the others, a bit for each row; NULL: there are none */
+	uint64	   *matched;		/* rows that have had a partner; NULL: nobody asks */
 	uint32	   *next;			/* another row with the same keys, or ZS_NO_ROW; NULL: no keys
 								 * are twice */
 
@@ -157,6 +160,9 @@ typedef struct ZsProbeJoin
 	const ZsBatch *source;		/* the probe side's; NULL: there is none yet */
 	uint32		partners[ZS_KERNEL_ROWS];	/* by place in the batch */
 	bool		lonely;			/* some of its rows have none */
+	bool		in_tail;		/* the probe side is at its end: rows of the table that have had no
+								 * partner, and NULLs beside them */
+	uint32		tail;			/* the next row of the table to look at */
 	ZsBatch		batch;
 	ZsGathered **gathered;		/* of each column of the build side; NULL: not asked for yet */
 
@@ -164,7 +170,8 @@ typedef struct ZsProbeJoin
 	bool		in_pairs;		/* the batch is one of them */
 	bool		has_more;		/* pairs of source are left, or rows of it without any */
 	uint64		left[ZS_KERNEL_WORDS];	/* rows of source whose pairs are left */
-	uint64		unmatched[ZS_KERNEL_WORDS]; /* LEFT: rows of source without a pair that passed */
+	uint64		unmatched[ZS_KERNEL_WORDS]; /* LEFT, FULL: rows of source without a pair that
+											 * passed */
 	uint32		chain[ZS_KERNEL_ROWS];	/* their next partner, by place in source */
 	uint16		places[ZS_KERNEL_ROWS]; /* of the batch's rows in source */
 	ZsPicked  **picked;			/* of each column of the probe side, by what was wanted; NULL: not
@@ -185,6 +192,15 @@ zsprobe_ints_get(const ZsProbeInts *ints, uint32 row)
 	return ints->wide != NULL ? ints->wide[row] : ints->narrow[row];
 }
 
+/* Where to look for an integer first. */
+static inline uint32
+zsprobe_table_place(const ZsProbeTable *table, int64 value)
+{
+	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
+
+	return (uint32) (hash >> 32) & (table->nslots - 1);
+}
+
 /* ---- probe_store.c ---- */
 
 extern void *zsprobe_grow(ZsProbeTable *table, void *array, Size n);
@@ -197,7 +213,7 @@ extern void zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput
 								  const uint64 *sel, const uint16 *list, uint32 n);
 extern uint64 zsprobe_column_serial(ZsProbeColumn *column);
 
-/* ---- probe_table.c ---- */
+/* ---- probe_look_up.c ---- */
 
 extern bool zsprobe_table_look_up(ZsProbeTable *table, ZsInput *probe, const uint64 *sel,
 								  uint32 *partners, uint64 *found);
@@ -227,5 +243,15 @@ extern void zsprobe_pairs_start(ZsProbeJoin *join, const uint64 *found);
 extern void zsprobe_pairs_make(ZsProbeJoin *join);
 extern const ZsColumnVector *zsprobe_pairs_column(ZsProbeJoin *join, AttrNumber attno,
 												  ZsColumnWant want, const uint64 *sel);
+
+/* ---- probe_matched.c ---- */
+
+extern void zsprobe_matched_reset(ZsProbeTable *table);
+extern void zsprobe_matched_mark(ZsProbeJoin *join, const uint64 *rows);
+extern void zsprobe_matched_mark_copies(ZsProbeJoin *join, const uint64 *found);
+extern void zsprobe_matched_leave(ZsProbeJoin *join);
+extern void zsprobe_matched_take(ZsProbeJoin *join);
+extern bool zsprobe_matched_tail(ZsProbeJoin *join);
+extern const ZsColumnVector *zsprobe_matched_nulls(ZsColumnWant want);
 
 #endif							/* PROBE_INTERNAL_H */

@@ -10,8 +10,10 @@
  *
  * Conditions of the join are tried on pairs.  For SEMI and ANTI joins one pair that passes is
  * enough: all rows of the batch are tried with their first partners, those that are left with their
- * second ones, and so on.  Rows of a LEFT join of which no pair passed come behind the pairs of
- * their batch.
+ * second ones, and so on.  Rows of a LEFT or FULL join of which no pair passed come behind the
+ * pairs of their batch.  Joins that have to know which rows of the build side found a partner
+ * (RIGHT, FULL, RIGHT ANTI, RIGHT SEMI) mark them (probe_matched.c); rows without one come behind
+ * the last batch of the probe side.
  *
  * A batch whose keys have no vectors is looked up row by row, as all are by
  * zedstore.debug_vector = rows.
@@ -190,6 +192,40 @@ find_matching(ZsProbeJoin *join, const uint64 *found, uint64 *matching)
 	}
 }
 
+/* Are rows of the probe side returned that have no partner, beside those that have? */
+static bool
+fills_probe(const ZsProbeJoin *join)
+{
+	return join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
+}
+
+/* Are rows of the build side returned that have no partner, when all is known? */
+static bool
+fills_build(JoinType jointype)
+{
+	return jointype == JOIN_RIGHT || jointype == JOIN_FULL || jointype == JOIN_RIGHT_ANTI;
+}
+
+/* Leaves those pairs of the batch that pass the conditions, and tells the table of them. */
+static void
+test_pairs(ZsProbeJoin *join)
+{
+	bool		is_semi = zs_join_is_right_semi(join->jointype);
+
+	if (is_semi && join->joinqual != NULL)
+		zsprobe_matched_leave(join);
+	apply(join, join->joinqual);
+	if (is_semi)
+		zsprobe_matched_take(join);
+	else if (join->table->matched != NULL)
+		zsprobe_matched_mark(join, join->batch.sel);
+	if (join->jointype == JOIN_RIGHT_ANTI)
+	{
+		zskernel_bits_clear(join->batch.sel);
+		join->batch.nsel = 0;
+	}
+}
+
 /* The next batch of the pairs of the source, which may be empty; has_more says whether to go on. */
 static void
 next_pairs(ZsProbeJoin *join)
@@ -197,8 +233,8 @@ next_pairs(ZsProbeJoin *join)
 	if (zskernel_bits_any(join->left))
 	{
 		zsprobe_pairs_make(join);
-		apply(join, join->joinqual);
-		if (join->jointype == JOIN_LEFT)
+		test_pairs(join);
+		if (fills_probe(join))
 		{
 			uint16		list[ZS_KERNEL_ROWS];
 			uint32		n = zskernel_bits_list(join->batch.sel, list);
@@ -206,10 +242,10 @@ next_pairs(ZsProbeJoin *join)
 			for (uint32 i = 0; i < n; i++)
 				zskernel_bits_unset(join->unmatched, join->places[list[i]]);
 		}
-		join->has_more = join->jointype == JOIN_LEFT || zskernel_bits_any(join->left);
+		join->has_more = fills_probe(join) || zskernel_bits_any(join->left);
 		return;
 	}
-	Assert(join->jointype == JOIN_LEFT);
+	Assert(fills_probe(join));
 	join->has_more = false;
 	join->lonely = true;
 	for (int i = 0; i < ZS_KERNEL_ROWS; i++)
@@ -219,20 +255,49 @@ next_pairs(ZsProbeJoin *join)
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-/* Rows of a LEFT join that are not in found have no partner. */
+/* These rows of the source have no partner: columns of the build side are NULL in them. */
 static void
-set_lonely(ZsProbeJoin *join, const uint64 *found)
+set_lonely(ZsProbeJoin *join, const uint64 *rows)
 {
-	uint64		others[ZS_KERNEL_WORDS];
 	uint16		list[ZS_KERNEL_ROWS];
-	uint32		n;
+	uint32		n = zskernel_bits_list(rows, list);
 
-	zskernel_bits_copy(others, join->source->sel);
-	zskernel_bits_andnot(others, found);
-	n = zskernel_bits_list(others, list);
 	for (uint32 i = 0; i < n; i++)
 		join->partners[list[i]] = ZS_NO_ROW;
 	join->lonely = n > 0;
+}
+
+/* All rows of the source are in the batch, of which those in found have a partner. */
+static void
+set_all_rows(ZsProbeJoin *join, const uint64 *found)
+{
+	uint64		others[ZS_KERNEL_WORDS];
+
+	zskernel_bits_copy(others, join->source->sel);
+	zskernel_bits_andnot(others, found);
+	set_lonely(join, others);
+	set_rows(join, join->source->sel);
+}
+
+/* The rows of a SEMI or ANTI join, of which those in found have partners by their keys. */
+static void
+set_semi_rows(ZsProbeJoin *join, uint64 *found)
+{
+	uint64		rows[ZS_KERNEL_WORDS];
+
+	if (join->joinqual != NULL)
+	{
+		find_matching(join, found, rows);
+		zskernel_bits_copy(found, rows);
+	}
+	if (join->jointype == JOIN_ANTI)
+	{
+		zskernel_bits_copy(rows, join->source->sel);
+		zskernel_bits_andnot(rows, found);
+		zskernel_bits_copy(found, rows);
+		set_lonely(join, found);
+	}
+	set_rows(join, found);
 }
 
 /* Makes the batch of the source, or starts with its pairs. */
@@ -240,65 +305,61 @@ static void
 join_batch(ZsProbeJoin *join)
 {
 	uint64		found[ZS_KERNEL_WORDS];
-	uint64		rows[ZS_KERNEL_WORDS];
 
 	look_up(join, found);
-	switch (join->jointype)
+	if (join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI)
+		set_semi_rows(join, found);
+	else if (join->jointype == JOIN_RIGHT_ANTI && join->joinqual == NULL)
 	{
-		case JOIN_SEMI:
-		case JOIN_ANTI:
-			if (join->joinqual != NULL)
-			{
-				find_matching(join, found, rows);
-				zskernel_bits_copy(found, rows);
-			}
-			if (join->jointype == JOIN_ANTI)
-			{
-				zskernel_bits_copy(rows, join->source->sel);
-				zskernel_bits_andnot(rows, found);
-				zskernel_bits_copy(found, rows);
-			}
+		zsprobe_matched_mark_copies(join, found);
+		zskernel_bits_clear(found);
+		set_rows(join, found);
+	}
+	else if (zsprobe_pairs_needed(join, found))
+	{
+		zsprobe_pairs_start(join, found);
+		next_pairs(join);
+	}
+	else
+	{
+		join->lonely = false;
+		if (!fills_probe(join) || join->joinqual != NULL)
+		{
 			set_rows(join, found);
-			break;
-		case JOIN_LEFT:
-			if (zsprobe_pairs_needed(join, found))
-			{
-				zsprobe_pairs_start(join, found);
-				next_pairs(join);
-				break;
-			}
-			if (join->joinqual != NULL)
-			{
-				join->lonely = false;
-				set_rows(join, found);
-				apply(join, join->joinqual);
-				zskernel_bits_copy(found, join->batch.sel);
-			}
-			set_lonely(join, found);
-			set_rows(join, join->source->sel);
-			break;
-		default:
-			Assert(join->jointype == JOIN_INNER);
-			if (zsprobe_pairs_needed(join, found))
-			{
-				zsprobe_pairs_start(join, found);
-				next_pairs(join);
-				break;
-			}
-			join->lonely = false;
-			set_rows(join, found);
-			apply(join, join->joinqual);
-			break;
+			test_pairs(join);
+			zskernel_bits_copy(found, join->batch.sel);
+		}
+		else if (join->table->matched != NULL)
+			zsprobe_matched_mark(join, found);
+		if (fills_probe(join))
+			set_all_rows(join, found);
 	}
 	apply(join, join->qual);
 }
 
-/* Can no row of the probe side be in the join? */
+/* The next batch of the probe side, if that may have any more, or the table's rows behind it. */
 static bool
-is_empty(const ZsProbeJoin *join)
+start_batch(ZsProbeJoin *join)
 {
-	return join->table->nrows == 0 &&
-		(join->jointype == JOIN_INNER || join->jointype == JOIN_SEMI);
+	if (!join->in_tail)
+	{
+		bool		is_empty = join->table->nrows == 0 && zsprobe_join_needs_build(join->jointype);
+
+		join->source = is_empty ? NULL : zsexpr_input_next(join->probe);
+		if (join->source != NULL)
+		{
+			join_batch(join);
+			return true;
+		}
+		if (is_empty || !fills_build(join->jointype))
+			return false;
+		join->in_tail = true;
+		join->tail = 0;
+	}
+	if (!zsprobe_matched_tail(join))
+		return false;
+	apply(join, join->qual);
+	return true;
 }
 
 /* The next batch with a row; false behind the last. */
@@ -313,13 +374,8 @@ next_batch_with_rows(ZsProbeJoin *join)
 			next_pairs(join);
 			apply(join, join->qual);
 		}
-		else
-		{
-			join->source = is_empty(join) ? NULL : zsexpr_input_next(join->probe);
-			if (join->source == NULL)
-				return false;
-			join_batch(join);
-		}
+		else if (!start_batch(join))
+			return false;
 	} while (join->batch.nsel == 0);
 	return true;
 }
@@ -348,7 +404,8 @@ start_join(ZsInput *input)
 	ZsProbeJoin *join = (ZsProbeJoin *) input;
 
 	join->source = NULL;
-	join->has_more = false;
+	join->has_more = join->in_tail = false;
+	zsprobe_matched_reset(join->table);
 	if (join->joinqual != NULL)
 		(void) zsexpr_filter_start(join->joinqual);
 	if (join->qual != NULL)
@@ -366,6 +423,8 @@ join_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *s
 	int			column = attno - join->nouter - 1;
 
 	Assert(attno > 0 && attno <= input->desc->natts && bms_is_member(attno, join->used));
+	if (column < 0 && join->in_tail)
+		return zsprobe_matched_nulls(want);
 	if (column < 0 && join->in_pairs)
 		return zsprobe_pairs_column(join, attno, want, sel);
 	if (column < 0)
@@ -383,7 +442,8 @@ join_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 {
 	ZsProbeJoin *join = (ZsProbeJoin *) input;
 
-	return attno <= join->nouter && zsexpr_input_bounds(join->probe, attno, bounds);
+	return attno <= join->nouter && !join->in_tail &&
+		zsexpr_input_bounds(join->probe, attno, bounds);
 }
 
 /* ZsInputMethods.store */
@@ -400,13 +460,19 @@ store_row(ZsInput *input, uint32 position)
 	ExecClearTuple(slot);
 	ResetExprContext(join->row_econtext);
 	old = MemoryContextSwitchTo(join->row_econtext->ecxt_per_tuple_memory);
-	zsexpr_input_store(join->probe, join->in_pairs ? join->places[position] : position);
+	if (!join->in_tail)
+		zsexpr_input_store(join->probe, join->in_pairs ? join->places[position] : position);
 	while ((attno = bms_next_member(join->used, attno)) >= 0 && attno <= input->desc->natts)
 	{
 		Datum	   *value = &slot->tts_values[attno - 1];
 		bool	   *isnull = &slot->tts_isnull[attno - 1];
 
-		if (attno <= join->nouter)
+		if (attno <= join->nouter && join->in_tail)
+		{
+			*value = (Datum) 0;
+			*isnull = true;
+		}
+		else if (attno <= join->nouter)
 			*value = slot_getattr(outer, (AttrNumber) attno, isnull);
 		else
 			zsprobe_gather_slot(join->table, join->columns[attno - join->nouter - 1],
@@ -432,6 +498,29 @@ static const ZsInputMethods join_methods = {
 	.store = store_row,
 	.end = end_join,
 };
+
+/* What the table of a join of that kind keeps: bits of ZsProbeKeep. */
+int
+zsprobe_join_keeps(JoinType jointype, bool has_joinqual)
+{
+	bool		is_right_semi = zs_join_is_right_semi(jointype);
+	int			keep = 0;
+
+	if ((jointype != JOIN_SEMI && jointype != JOIN_ANTI) || has_joinqual)
+		keep |= ZS_PROBE_COPIES;
+	if (fills_build(jointype))
+		keep |= ZS_PROBE_KEYLESS;
+	if (fills_build(jointype) || is_right_semi)
+		keep |= ZS_PROBE_MATCHED;
+	return keep;
+}
+
+/* Has a join of that kind no row if there is none on the build side? */
+bool
+zsprobe_join_needs_build(JoinType jointype)
+{
+	return jointype != JOIN_LEFT && jointype != JOIN_FULL && jointype != JOIN_ANTI;
+}
 
 /*
  * The join as an input.  Its table is to be filled before it is started; the filters are started

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * probe_table.c
- *	  The rows of a join's build side, found by their keys.
+ *	  The rows of a join's build side, and how they are found by their keys.
  *
  * Rows lie by columns, of those that are wanted (probe_store.c).  Where the key is one integer and
  * its values lie in a range that is not much larger than there are rows, an array has the row of
@@ -10,8 +10,9 @@
  * entry of a dictionary, and a group's number is that of its row as long as no keys are there
  * twice.
  *
- * Rows with a NULL among their keys have no partner, and are not there.  Rows with the same keys
- * are chained behind the first of them, unless one is as good as all.
+ * Rows with a NULL among their keys have no partner.  They are not there, unless the join returns
+ * rows of the build side that have none: then they lie among the others, and are not found.  Rows
+ * with the same keys are chained behind the first of them, unless one is as good as all.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -26,7 +27,6 @@
 #include "utils/memutils.h"
 
 #include "probe_internal.h"
-#include "zs_attr.h"
 
 /* Room for fewer rows than that is doubled when it is full. */
 #define FEW_ROWS		8192
@@ -38,12 +38,11 @@
 /*
  * A table for rows of an input with these columns, without any yet.  wanted: numbers of those that
  * can be gathered.  keys: columns of the input, and what they are compared with; in memory that
- * stays.  keeps_copies: all rows with the same keys are wanted, not one of them.
+ * stays.  keep: bits of ZsProbeKeep.
  */
 ZsProbeTable *
 zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *wanted, int nkeys,
-					 const ZsGroupKey *build_keys, const ZsGroupKey *probe_keys,
-					 bool keeps_copies)
+					 const ZsGroupKey *build_keys, const ZsGroupKey *probe_keys, int keep)
 {
 	ZsProbeTable *table = MemoryContextAllocZero(parent, sizeof(ZsProbeTable));
 
@@ -57,7 +56,7 @@ zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *want
 	table->nkeys = nkeys;
 	table->build_keys = build_keys;
 	table->probe_keys = probe_keys;
-	table->keeps_copies = keeps_copies;
+	table->keep = keep;
 	table->by_ints = nkeys == 1 && build_keys[0].domain == ZS_DOMAIN_INT;
 	return table;
 }
@@ -69,7 +68,8 @@ zsprobe_table_forget(ZsProbeTable *table)
 	MemoryContextReset(table->context);
 	for (int i = 0; i < table->ncolumns; i++)
 		zsprobe_column_forget(&table->columns[i]);
-	table->nrows = table->maxrows = table->ngroups = 0;
+	table->nrows = table->maxrows = table->nkeyed = table->ngroups = 0;
+	table->keyless = table->matched = NULL;
 	table->next = table->array = table->slots = table->heads = NULL;
 	table->own_ints = (ZsProbeInts) {0};
 	table->values = NULL;
@@ -132,6 +132,8 @@ make_room(ZsProbeTable *table)
 	}
 	if (table->heads != NULL)
 		table->heads = zsprobe_grow(table, table->heads, (Size) n * sizeof(uint32));
+	if (table->keyless != NULL)
+		table->keyless = zsprobe_bitmap_grow(table, table->keyless, old, n);
 	table->maxrows = n;
 }
 
@@ -155,6 +157,17 @@ chain_row(ZsProbeTable *table, uint32 head, uint32 row)
 	table->next[head] = row;
 }
 
+/* From here on the number of a group need not be that of its first row. */
+static void
+need_heads(ZsProbeTable *table)
+{
+	if (table->heads != NULL)
+		return;
+	table->heads = zsprobe_grow(table, NULL, (Size) table->maxrows * sizeof(uint32));
+	for (uint32 i = 0; i < table->ngroups; i++)
+		table->heads[i] = i;
+}
+
 /*
  * A row has the keys of the group, which may be a new one.  False if it is one of others that are
  * as good.
@@ -169,17 +182,12 @@ take_group(ZsProbeTable *table, uint32 group, uint32 row)
 		if (table->heads != NULL)
 			table->heads[group] = row;
 		else
-			Assert(group == row || !table->keeps_copies);
+			Assert(group == row || !(table->keep & ZS_PROBE_COPIES));
 		return true;
 	}
-	if (!table->keeps_copies)
+	if (!(table->keep & ZS_PROBE_COPIES))
 		return false;
-	if (table->heads == NULL)
-	{
-		table->heads = zsprobe_grow(table, NULL, (Size) table->maxrows * sizeof(uint32));
-		for (uint32 i = 0; i < table->ngroups; i++)
-			table->heads[i] = i;
-	}
+	need_heads(table);
 	chain_row(table, table->heads[group], row);
 	return true;
 }
@@ -223,7 +231,7 @@ note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *
 	const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
 													   ZS_WANT_INT, sel);
 
-	if (table->nrows == 0)
+	if (table->nkeyed == 0)
 		table->min = table->max = vector->vals[list[0]];
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -236,27 +244,27 @@ note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *
 	}
 }
 
-/* Adds the rows of the input's present batch that have all keys. */
+/* Appends the n rows of list of the batch, with the columns that are wanted. */
 static void
-add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
+append_rows(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *list, uint32 n)
+{
+	for (int i = 0; i < table->ncolumns; i++)
+	{
+		if (table->columns[i].wanted)
+			zsprobe_column_append(table, (AttrNumber) (i + 1), input, sel, list, n);
+	}
+	table->nrows += n;
+}
+
+/* Adds rows of the batch that have all keys. */
+static void
+add_keyed(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 {
 	MemoryContext old;
-	uint64		sel[ZS_KERNEL_WORDS];
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		numbers[ZS_KERNEL_ROWS];
-	uint32		n;
+	uint32		n = zskernel_bits_list(sel, list);
 
-	make_room(table);
-	zskernel_bits_copy(sel, batch->sel);
-	for (int k = 0; k < table->nkeys; k++)
-	{
-		const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[k].attno,
-														   ZS_WANT_NULLS, batch->sel);
-
-		if (vector->has_nulls)
-			zskernel_bits_andnot(sel, vector->nulls);
-	}
-	n = zskernel_bits_list(sel, list);
 	if (n == 0)
 		return;
 	if (table->by_ints)
@@ -275,15 +283,66 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 		}
 		n = kept;
 	}
-	for (int i = 0; i < table->ncolumns; i++)
+	table->nkeyed += n;
+	append_rows(table, input, sel, list, n);
+}
+
+/* Adds rows of the batch that nobody finds. */
+static void
+add_keyless(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
+{
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(sel, list);
+
+	if (n == 0)
+		return;
+	Assert((table->keep & ZS_PROBE_KEYLESS) && table->nrows + n <= table->maxrows);
+	if (table->keyless == NULL)
+		table->keyless = zsprobe_bitmap_grow(table, NULL, 0, table->maxrows);
+	if (!table->by_ints)
+		need_heads(table);
+	for (uint32 i = 0; i < n; i++)
 	{
-		if (table->columns[i].wanted)
-			zsprobe_column_append(table, (AttrNumber) (i + 1), input, sel, list, n);
+		zskernel_bits_set(table->keyless, table->nrows + i);
+		if (table->by_ints && table->ints == &table->own_ints)
+			zsprobe_ints_set(table, &table->own_ints, table->nrows + i, 0);
 	}
-	table->nrows += n;
+	append_rows(table, input, sel, list, n);
+}
+
+/* Adds the rows of the input's present batch. */
+static void
+add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
+{
+	uint64		sel[ZS_KERNEL_WORDS];
+	uint64		others[ZS_KERNEL_WORDS];
+
+	make_room(table);
+	zskernel_bits_copy(sel, batch->sel);
+	for (int k = 0; k < table->nkeys; k++)
+	{
+		const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[k].attno,
+														   ZS_WANT_NULLS, batch->sel);
+
+		if (vector->has_nulls)
+			zskernel_bits_andnot(sel, vector->nulls);
+	}
+	add_keyed(table, input, sel);
+	if (!(table->keep & ZS_PROBE_KEYLESS))
+		return;
+	zskernel_bits_copy(others, batch->sel);
+	zskernel_bits_andnot(others, sel);
+	add_keyless(table, input, others);
 }
 
 /* ---- keys that are integers --------------------------------------------------------------- */
+
+/* Has the row all keys? */
+static inline bool
+is_keyed(const ZsProbeTable *table, uint32 row)
+{
+	return table->keyless == NULL || !zskernel_bits_get(table->keyless, row);
+}
 
 /* Rows by an array; false if that would be too large. */
 static bool
@@ -299,26 +358,19 @@ make_array(ZsProbeTable *table, Size limit)
 	memset(table->array, 0xFF, (range + 1) * sizeof(uint32));
 	for (uint32 row = 0; row < table->nrows; row++)
 	{
-		uint32	   *place = &table->array[(uint64) zsprobe_ints_get(table->ints, row) -
-									  (uint64) table->min];
+		uint32	   *place;
 
 		if (row % ZS_KERNEL_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
+		if (!is_keyed(table, row))
+			continue;
+		place = &table->array[(uint64) zsprobe_ints_get(table->ints, row) - (uint64) table->min];
 		if (*place == ZS_NO_ROW)
 			*place = row;
-		else if (table->keeps_copies)
+		else if (table->keep & ZS_PROBE_COPIES)
 			chain_row(table, *place, row);
 	}
 	return true;
-}
-
-/* Where to look for an integer first. */
-static inline uint32
-place_of(const ZsProbeTable *table, int64 value)
-{
-	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
-
-	return (uint32) (hash >> 32) & (table->nslots - 1);
 }
 
 /* Rows by hashes of their integers. */
@@ -331,30 +383,20 @@ hash_ints(ZsProbeTable *table)
 	for (uint32 row = 0; row < table->nrows; row++)
 	{
 		int64		value = zsprobe_ints_get(table->ints, row);
-		uint32		at = place_of(table, value);
+		uint32		at = zsprobe_table_place(table, value);
 
 		if (row % ZS_KERNEL_ROWS == 0)
 			CHECK_FOR_INTERRUPTS();
+		if (!is_keyed(table, row))
+			continue;
 		while (table->slots[at] != ZS_NO_ROW &&
 			   zsprobe_ints_get(table->ints, table->slots[at]) != value)
 			at = (at + 1) & (table->nslots - 1);
 		if (table->slots[at] == ZS_NO_ROW)
 			table->slots[at] = row;
-		else if (table->keeps_copies)
+		else if (table->keep & ZS_PROBE_COPIES)
 			chain_row(table, table->slots[at], row);
 	}
-}
-
-/* The first row with the integer; ZS_NO_ROW: none. */
-static inline uint32
-find_int(const ZsProbeTable *table, int64 value, uint32 at)
-{
-	uint32		row;
-
-	while ((row = table->slots[at]) != ZS_NO_ROW &&
-		   zsprobe_ints_get(table->ints, row) != value)
-		at = (at + 1) & (table->nslots - 1);
-	return row;
 }
 
 /*
@@ -381,7 +423,7 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
 		if (zsprobe_table_memory(table) > limit || table->nrows >= PG_INT32_MAX / 2)
 			return ZS_PROBE_TOO_LARGE;
 	}
-	if (table->by_ints && table->nrows > 0)
+	if (table->by_ints && table->nkeyed > 0)
 	{
 		if (!make_array(table, limit))
 			hash_ints(table);
@@ -391,173 +433,7 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
 		memcpy(table->group_keys, table->probe_keys, table->nkeys * sizeof(ZsGroupKey));
 		zsagg_groups_freeze(table->groups);
 	}
+	if (table->keep & ZS_PROBE_MATCHED)
+		table->matched = zsprobe_bitmap_grow(table, NULL, 0, table->nrows);
 	return zsprobe_table_memory(table) > limit ? ZS_PROBE_TOO_LARGE : ZS_PROBE_FILLED;
-}
-
-/* ---- looking up ---------------------------------------------------------------------------- */
-
-/* The vector of the only key, an integer; NULL: the batch has none. */
-static const ZsColumnVector *
-int_vector(const ZsGroupKey *key, ZsInput *probe, const uint64 *sel)
-{
-	ZsQualCounts counts = {0};
-	const ZsColumnVector *vector = key->expr != NULL ?
-		zsexpr_run(key->expr, probe, sel, &counts) :
-		zsexpr_input_column(probe, key->attno, ZS_WANT_INT, sel);
-
-	if (vector == NULL || vector->vals == NULL ||
-		(vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
-		return NULL;
-	return vector;
-}
-
-/* As zsprobe_table_look_up(), by the array. */
-static bool
-look_up_array(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
-			  uint64 *found)
-{
-	const ZsColumnVector *vector = int_vector(&table->probe_keys[0], probe, sel);
-	uint64		min = (uint64) table->min;
-	uint64		range = (uint64) table->max - min;
-
-	if (vector == NULL)
-		return false;
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		uint64		rows = sel[w];
-		uint64		hits = 0;
-
-		if (vector->has_nulls)
-			rows &= ~vector->nulls[w];
-		for (; rows != 0; rows &= rows - 1)
-		{
-			uint32		row = w * 64 + __builtin_ctzll(rows);
-			uint64		offset = (uint64) vector->vals[row] - min;
-			uint32		partner = offset <= range ? table->array[offset] : ZS_NO_ROW;
-
-			partners[row] = partner;
-			hits |= (uint64) (partner != ZS_NO_ROW) << (row % 64);
-		}
-		found[w] = hits;
-	}
-	return true;
-}
-
-/* As zsprobe_table_look_up(), by hashes of integers: what is going to be looked at is fetched. */
-static bool
-look_up_ints(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
-			 uint64 *found)
-{
-	const ZsColumnVector *vector = int_vector(&table->probe_keys[0], probe, sel);
-	uint64		rows[ZS_KERNEL_WORDS];
-	uint16		list[ZS_KERNEL_ROWS];
-	uint32		places[ZS_KERNEL_ROWS];
-	uint32		n;
-
-	if (vector == NULL)
-		return false;
-	zskernel_bits_copy(rows, sel);
-	if (vector->has_nulls)
-		zskernel_bits_andnot(rows, vector->nulls);
-	n = zskernel_bits_list(rows, list);
-	zskernel_bits_clear(found);
-	for (uint32 i = 0; i < n; i++)
-	{
-		places[i] = place_of(table, vector->vals[list[i]]);
-		__builtin_prefetch(&table->slots[places[i]]);
-	}
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		row = table->slots[places[i]];
-
-		if (row == ZS_NO_ROW)
-			continue;
-		if (table->ints->wide != NULL)
-			__builtin_prefetch(&table->ints->wide[row]);
-		else
-			__builtin_prefetch(&table->ints->narrow[row]);
-	}
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		partner = find_int(table, vector->vals[list[i]], places[i]);
-
-		partners[list[i]] = partner;
-		if (partner != ZS_NO_ROW)
-			zskernel_bits_set(found, list[i]);
-	}
-	return true;
-}
-
-/*
- * Looks up the rows of sel of the probe side's present batch: found are those that have a partner,
- * and partners says, by their places, the first of these.  False if they have to be looked up row
- * by row.
- */
-bool
-zsprobe_table_look_up(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
-					  uint64 *found)
-{
-	MemoryContext old;
-	uint16		list[ZS_KERNEL_ROWS];
-	uint32		numbers[ZS_KERNEL_ROWS];
-	uint32		n;
-
-	Assert(table->groups == NULL || zsagg_groups_frozen(table->groups));
-	if (table->nrows == 0)
-	{
-		zskernel_bits_clear(found);
-		return true;
-	}
-	if (table->array != NULL)
-		return look_up_array(table, probe, sel, partners, found);
-	if (table->by_ints)
-		return look_up_ints(table, probe, sel, partners, found);
-	n = zskernel_bits_list(sel, list);
-	if (!zsagg_groups_ready(table->groups, probe, sel))
-		return false;
-	old = MemoryContextSwitchTo(table->context);
-	zsagg_groups_assign(table->groups, probe, sel, list, n, NULL, numbers);
-	MemoryContextSwitchTo(old);
-	zskernel_bits_clear(found);
-	for (uint32 i = 0; i < n; i++)
-	{
-		if (numbers[i] == ZS_NO_GROUP)
-			continue;
-		partners[list[i]] = table->heads != NULL ? table->heads[numbers[i]] : numbers[i];
-		zskernel_bits_set(found, list[i]);
-	}
-	return true;
-}
-
-/* The first partner of a row with these keys of the probe side; ZS_NO_ROW: none. */
-uint32
-zsprobe_table_look_up_row(ZsProbeTable *table, const Datum *values, const bool *isnull)
-{
-	uint32		number;
-
-	if (table->nrows == 0)
-		return ZS_NO_ROW;
-	for (int k = 0; k < table->nkeys; k++)
-	{
-		if (isnull[k])
-			return ZS_NO_ROW;
-	}
-	if (table->array != NULL)
-	{
-		int64		value = zsattr_value_to_int(values[0], table->probe_keys[0].width);
-		uint64		offset = (uint64) value - (uint64) table->min;
-
-		return offset <= (uint64) table->max - (uint64) table->min ? table->array[offset] :
-			ZS_NO_ROW;
-	}
-	if (table->by_ints)
-	{
-		int64		value = zsattr_value_to_int(values[0], table->probe_keys[0].width);
-
-		return find_int(table, value, place_of(table, value));
-	}
-	number = zsagg_groups_assign_row(table->groups, values, isnull);
-	if (number == ZS_NO_GROUP)
-		return ZS_NO_ROW;
-	return table->heads != NULL ? table->heads[number] : number;
 }
