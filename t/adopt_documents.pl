@@ -1,7 +1,8 @@
 # The documents' SQL runs as it stands there: the tutorial, and all other pages that have some, one
-# after the other, each in a database that has what the page takes for granted.  Settings that they
-# show in the form of postgresql.conf are accepted.  A page with blocks that is not here fails the
-# test.
+# after the other, each in a database that has what the page takes for granted; and the statements
+# between backticks that are whole.  Settings that they show in the form of postgresql.conf are
+# accepted, and plans are those that EXPLAIN shows.  A block that is not run here, nor named with
+# what runs it, fails the test.
 
 use strict;
 use warnings FATAL => 'all';
@@ -14,34 +15,48 @@ use ZedstoreTest;
 my $node = new_node('main', extension => 0, conf => q{search_path = '"$user", public'});
 my $source = dirname(dirname(__FILE__));
 
-my %seen;    # pages whose blocks have run, or run elsewhere
+my %seen;    # blocks that have run: page, heading, language, and the number among those
 
-# The blocks of a page, or of one part of it, that are in a language: "sql", "sh", or none.
-sub blocks_of
+# All blocks of a page: language ("sql", "sh", or none), heading, text, and the name for %seen.
+sub all_blocks
 {
-	my ($page, $heading, $language) = @_;
-	my (@blocks, $inside, $wanted);
+	my ($page) = @_;
+	my ($heading, $inside) = ('');
+	my (@blocks, %count);
 
-	$language //= 'sql';
-	$seen{$page} = 1;
-	$wanted = !defined $heading;
 	for my $line (split /\n/, slurp_file("$source/$page"))
 	{
 		if ($line =~ /^```(\w*)$/)
 		{
 			$inside = defined $inside ? undef : $1;
-			push @blocks, '' if $wanted && ($inside // 'end') eq $language;
+			next if !defined $inside;
+			push @blocks, { language => $inside, heading => $heading, text => '' };
+			$blocks[-1]{name} = join ' ', grep { $_ ne '' } $page, $heading, $inside,
+			  ++$count{$heading}{$inside};
 		}
 		elsif (defined $inside)
 		{
-			$blocks[-1] .= "$line\n" if $wanted && $inside eq $language;
+			$blocks[-1]{text} .= "$line\n";
 		}
-		elsif (defined $heading && $line =~ /^#/)
+		elsif ($line =~ /^#/)
 		{
-			$wanted = $line eq $heading;
+			$heading = $line;
 		}
 	}
 	return @blocks;
+}
+
+# The texts of a page's blocks, or of those under one heading, that are in a language.
+sub blocks_of
+{
+	my ($page, $heading, $language) = @_;
+	my @wanted = grep {
+		$_->{language} eq ($language // 'sql')
+		  && (!defined $heading || $_->{heading} eq $heading)
+	} all_blocks($page);
+
+	$seen{ $_->{name} } = 1 for @wanted;
+	return map { $_->{text} } @wanted;
 }
 
 # Runs blocks in a database of their own, one psql for each as a reader has it; before is what the
@@ -77,12 +92,12 @@ run_page('tutorial', '', { 'generate_series(1, 1000000)' => 'generate_series(1, 
 
 my $csv = $node->basedir . '/trips.csv';
 run_page(
-	'readme', q{
-	create extension zedstore_io},
+	'readme', 'select 1',
 	{
 		'generate_series(1, 1000000)' => 'generate_series(1, 50000)',
 		'/data/trips.csv' => $csv,
 	},
+	blocks_of('README.md', '## Install into your own server'),
 	blocks_of('README.md', '## What to expect'),
 	'DROP TABLE trips',
 	blocks_of('README.md', '## Getting started'),
@@ -90,6 +105,22 @@ run_page(
 	"COPY (SELECT 1000000 + id, pickup, distance, fare, payment FROM trips LIMIT 100)
 		TO '$csv' (FORMAT csv)",
 	blocks_of('docs/using.md'));
+
+# ---- plans that pages show -----------------------------------------------------------------
+
+# A block without a language below statements EXPLAIN (COSTS OFF) is what these show, a blank line
+# between plans.
+{
+	my ($explain) = grep { /^EXPLAIN \(COSTS OFF\)/ } blocks_of('docs/using.md', '## Querying');
+	my ($shown) = blocks_of('docs/using.md', '## Querying', '');
+
+	$node->safe_psql('readme', 'vacuum analyze trips');
+	is( $node->safe_psql('readme',
+			$explain =~ s/;\n(?=.)/;\nselect '';\n/gr,
+			extra_params => [ '-v', 'ON_ERROR_STOP=1' ]) =~ s/^ +$//mgr,
+		join("\n", map { s/^ //r } split /\n/, $shown),
+		'docs/using.md: plans');
+}
 
 # ---- pages for whoever adopts it -----------------------------------------------------------
 
@@ -160,23 +191,77 @@ for my $case (
 	unlink $file;
 }
 
-# ---- no page is left out ------------------------------------------------------------------
+# ---- commands of a shell ------------------------------------------------------------------
 
-# Pages whose blocks other tests run, or that need what a server alone does not have.
+for my $command (blocks_of('docs/adopt-watch.md', undef, 'sh'))
+{
+	local $ENV{OLD} = $node->connstr('watching');
+	local $ENV{PATH} = "$source/scripts:$ENV{PATH}";
+	my ($out, $err) = run_command([ 'bash', '-e', '-c', $command ]);
+
+	is("$out$err", '', "docs/adopt-watch.md: $command");
+}
+
+# ---- statements between backticks -----------------------------------------------------------
+
+# Whole ones, that is; "ALTER TABLE ... SET" and "VACUUM (ANALYZE)" are names of commands.
+my $whole = qr/^(?:SELECT\ .*\w\(|CALL\ \w+\([^)]|SET\ \S+\ =\ |
+	ALTER\ (?:TABLE|DATABASE|ROLE)\ \w+\ |ALTER\ EXTENSION\ \w+\ UPDATE$|
+	CREATE\ EXTENSION\ \w+|DROP\ EXTENSION\ \w+)/x;
+my %others = (    # what runs them
+	'CREATE EXTENSION citus' => 'make test-citus');
+my $n = 0;
+
+for my $page (map { s{^\Q$source\E/}{}r } glob("$source/README.md $source/docs/*.md"))
+{
+	my $text = slurp_file("$source/$page") =~ s/^```.*?^```//gmsr;
+	my %statements = map { s/\s+/ /gr => 1 } $text =~ /`([^`]+)`/g;
+
+	for my $statement (sort keys %statements)
+	{
+		next if $statement !~ $whole || $statement =~ /\.\.\./ || $others{$statement};
+		my $name = 'statement_' . ++$n;
+		my $before = $tables . '; create table t (a int primary key) using zedstore';
+
+		$before = 'create schema x' if $statement =~ /^CREATE EXTENSION zedstore_io/;
+		run_page($name, $before,
+			{ 'your_table' => 'orders', 'DATABASE app' => "DATABASE $name" }, $statement);
+		$node->safe_psql('postgres', "drop database $name");
+	}
+}
+cmp_ok($n, '>', 8, 'statements were found');
+
+# ---- no block is left out -----------------------------------------------------------------
+
+# Blocks that other tests run, or that need what a server alone does not have, by the beginning of
+# their names.
 my %elsewhere = (
-	'docs/adopt-leave.md' => 't/adopt_leave.pl',
-	'docs/packaging.md' => 't/build_packages.pl, as far as there are the programs',
+	'README.md # zedstore_io sh' => 'make demo, make test themselves',
+	'README.md ## Install into your own server sh' => 'root; make test-package builds by them',
+	'docs/adopt-leave.md ## To a server without the library sh' => 't/adopt_leave.pl',
+	'docs/adopt-leave.md ## Uninstalling sh' => 't/adopt_leave.pl',
+	'docs/packaging.md # Packages sh' => 't/build_packages.pl: make dist',
+	'docs/packaging.md ## Debian sh' => 'root; make test-package',
+	'docs/packaging.md ## RPM sh' => 'a system that has RPM',
+	'docs/packaging.md ## Image sh' => 'needs Docker',
 	'docs/scaling-out.md' => 'make test-citus',
-	'docs/extensions.md' => 'make test-timescaledb',
-	'docs/testing.md' => 'shows what a run prints',
-	'docs/testing-tap.md' => 'shows how a test is called',
+	'docs/extensions.md ## TimescaleDB' => 'make test-timescaledb',
+	'docs/testing.md ## Plans by batches' => 'takes hours',
+	'docs/testing-tap.md ## Crashes' => 'shows how a test is called',
 	'CONTRIBUTING.md' => 'scripts/check-docs: the targets of make exist',
 	'bench/README.md' => 'scripts/check-docs: the programs exist');
-my @pages = grep { slurp_file("$source/$_") =~ /^```/m }
-  map { s{^\Q$source\E/}{}r } glob("$source/*.md $source/docs/*.md $source/bench/*.md");
-is_deeply([ grep { !$seen{$_} && !$elsewhere{$_} } @pages ], [], 'pages with blocks all run');
-is_deeply([ grep { my $page = $_; !grep { $_ eq $page } @pages } sort keys %elsewhere ],
-	[], 'pages that run elsewhere have blocks');
+my @left = grep { !$seen{$_} }
+  map { map { $_->{name} } all_blocks(s{^\Q$source\E/}{}r) }
+  glob("$source/*.md $source/docs/*.md $source/bench/*.md");
+
+for my $name (sort keys %elsewhere)
+{
+	my @these = grep { index("$_ ", "$name ") == 0 } @left;
+
+	cmp_ok(scalar(@these), '>', 0, "$name: $elsewhere{$name}");
+	@left = grep { index("$_ ", "$name ") != 0 } @left;
+}
+is_deeply(\@left, [], 'all blocks run');
 
 $node->stop;
 done_testing();
