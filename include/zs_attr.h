@@ -227,6 +227,21 @@ typedef struct ZsRowRanges
 
 extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end,
 								const ZsRowRanges *ranges);
+
+/*
+ * What a scan knows of the rows that it will ask for.  pick: of the rows [first, first + nrows),
+ * ZS_SEGMENT_ROWS at most, beginning with a stripe's, a bit for each stripe that may be asked for,
+ * from the lowest one on.
+ */
+typedef uint64 (*ZsStripePicker) (void *arg, zstid first, uint32 nrows);
+
+typedef struct ZsStripePicks
+{
+	ZsStripePicker pick;
+	void	   *arg;
+} ZsStripePicks;
+
+extern void zsattr_reader_picks(ZsAttrReader *reader, const ZsStripePicks *picks);
 extern void zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end);
 extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want);
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);

@@ -432,9 +432,55 @@ is(counted($parallel, 'select count(hashtext(l.*::text)) from little l',
 		q{asked + wish_pages <= pg_relation_size('little') / 8192}),
 	't', 'a parallel scan of a small table');
 
+$node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');
+
+# vectors that the filter excludes by their zone maps, in runs of eight within each segment
+for my $am (qw(heap zedstore))
+{
+	$node->safe_psql('postgres', qq{
+		create table ${am}_runs (k int, id int, a bigint, b bigint) using $am;
+		insert into ${am}_runs select i / 8192 % 2, i, hashint8extended(i, 1),
+			hashint8extended(i, 2) from generate_series(0, 196607) i;
+		vacuum analyze ${am}_runs});
+}
+
+# Blocks that a statement reads in a server that has just started.
+sub blocks_read
+{
+	my ($settings, $sql) = @_;
+
+	$node->restart;
+	my $plan = $node->safe_psql('postgres',
+		"$settings explain (analyze, buffers, costs off, timing off, summary off) $sql");
+	return $plan =~ /shared.* read=(\d+)/ ? $1 : 0;
+}
+
+for my $way ('by batches', 'by rows', 'in chunks')
+{
+	my $settings = $way eq 'by rows' ? $by_rows :
+	  $way eq 'in chunks' ? "$parallel set max_parallel_workers = 0;" : '';
+
+	for my $filter ('k = 1', 'k = 1 and id < 100000', 'k = 1 and id between 70000 and 90000')
+	{
+		my $sql = "select sum(a), sum(b % 1000), count(*) from zedstore_runs where $filter";
+		my $all = blocks_read($settings,
+			'select sum(a), sum(b % 1000), sum(k + id) from zedstore_runs');
+		my ($ahead, $needed) = map { blocks_read("$settings $ways{$_}", $sql) } qw(on off);
+
+		cmp_ok($needed, '<', 0.65 * $all, "$way, $filter: $needed of $all blocks are needed");
+		cmp_ok($ahead, '<', 1.1 * $needed + 20, "$way, $filter: $ahead are read");
+		is($node->safe_psql('postgres', "$settings $sql"),
+			$node->safe_psql('postgres', $sql =~ s/zedstore_runs/heap_runs/r), "$way, $filter");
+	}
+}
+
+# in shared buffers nothing is read ahead
+$node->safe_psql('postgres', 'select sum(a), sum(b) from zedstore_runs');
+is(counted($ways{on}, 'select sum(a), sum(b) from zedstore_runs', 'streams > 0, asked, missed'),
+	't|0|0', 'counters of a scan of pages in shared buffers');
+
 # ---- look-ahead joins the reads of a sample
 
-$node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');
 SKIP:
 {
 	skip 'server does not count requests', 17 if $node->pg_version < 18;

@@ -153,7 +153,8 @@ typedef struct ZsAttrStream ZsAttrStream;
 
 /* NULL when look-ahead is switched off or too many streams are open. */
 extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
-										 BufferAccessStrategy strategy, ZsIoCounts *io);
+										 BufferAccessStrategy strategy, ZsIoCounts *io,
+										 const ZsStripePicks *picks);
 extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
 extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 								const ZsRowRanges *ranges);
@@ -161,6 +162,28 @@ extern Buffer zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item
 								 uint32 position);
 
 extern void zsattr_stream_end(ZsAttrStream *stream);
+
+/* ---- what look-ahead leaves out (attr_pick.c) -------------------------- */
+
+/* Pages [from, to) of a segment. */
+typedef struct ZsPageRun
+{
+	uint32		from;
+	uint32		to;
+} ZsPageRun;
+
+/* In ascending order: of a head, with what vectors share, and of vectors. */
+typedef struct ZsPageRuns
+{
+	int			n;				/* 0: all pages */
+	int			at;				/* those in front of it have been read */
+	ZsPageRun	runs[ZS_SEGMENT_VECTORS + 1];
+} ZsPageRuns;
+
+extern bool zsattr_pick_pages(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
+							  const ZsStripePicks *picks, zstid from, zstid until,
+							  BufferAccessStrategy strategy, ZsPageRuns *runs);
+extern bool zsattr_runs_seek(ZsPageRuns *runs, uint32 *page);
 
 /* ---- heads of segments (attr_head.c) ----------------------------------- */
 
@@ -260,6 +283,7 @@ struct ZsAttrReader
 
 	ZsAttrStream *stream;
 	MemoryContext stream_context;	/* of the stream, or NULL */
+	const ZsStripePicks *picks; /* what the stream leaves out; NULL: nothing */
 };
 
 /* Bytes of this segment do not make sense. */

@@ -124,11 +124,22 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRan
 		oldcontext = MemoryContextSwitchTo(reader->stream_context);
 		reader->stream = zsattr_stream_begin(reader->rel, reader->attno,
 											 (reader->flags & ZS_READER_MAINTENANCE) != 0,
-											 reader->strategy, reader->io);
+											 reader->strategy, reader->io, reader->picks);
 		MemoryContextSwitchTo(oldcontext);
 	}
 	if (reader->stream != NULL)
 		zsattr_stream_range(reader->stream, start, end, ranges);
+}
+
+/*
+ * Lets look-ahead leave out pages of stripes that picks (which outlives the reader's use) says are
+ * not going to be asked for.  They may be asked for all the same.  Before the first range.
+ */
+void
+zsattr_reader_picks(ZsAttrReader *reader, const ZsStripePicks *picks)
+{
+	Assert(reader->stream == NULL);
+	reader->picks = picks;
 }
 
 /*

@@ -25,10 +25,13 @@
  * verified by the reader, and a segment that the stream missed is merely slow.
  *
  * Of a segment that lies in the range only in part, the head is read, and the pages where the rows
- * should be if all rows take the same space.
+ * should be if all rows take the same space.  Where the scan's filter leaves out stripes by their
+ * zone maps, the pages of the others are read (attr_pick.c).
  *
- * A read stream begins with small requests, since the pages may be in shared buffers.  One whose
- * last range was not begins the next range with large ones.
+ * Where all pages are in shared buffers there is nothing to read ahead, and for a few rows a read
+ * stream takes longer to make than they do.  So there is none until a page is wanted that is in no
+ * buffer; then it begins there.  It begins with small requests, since other pages may be in shared
+ * buffers.  One whose last range was not begins the next range with large ones.
  *
  * The default flags of a read stream are right for interleaved columns: it
  * gives advice to the kernel where a run of blocks begins and leaves the rest
@@ -46,6 +49,7 @@
 #include "postgres.h"
 
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "storage/read_stream.h"
 #include "utils/memutils.h"
 
@@ -73,7 +77,7 @@ struct ZsAttrStream
 	BufferAccessStrategy strategy;
 	int			flags;			/* of the read stream */
 	MemoryContext context;
-	ReadStream *stream;
+	ReadStream *stream;			/* NULL: all pages wanted so far were in buffers */
 	ZsIoCounts *io_counts;		/* what it counts; NULL: nothing */
 	uint64		seen_reads;		/* pages read when the stream began or was reset */
 	bool		exhausted;		/* the stream has come to its end */
@@ -89,6 +93,8 @@ struct ZsAttrStream
 	uint32		position;		/* its next page */
 	uint32		first_page;		/* where the pages begin that are wanted beside the head ... */
 	uint32		end_page;		/* ... and end */
+	const ZsStripePicks *picks; /* what the scan leaves out; NULL: nothing */
+	ZsPageRuns	wanted;			/* pages that are wanted, of those between */
 	BlockNumber file_blocks;	/* file length seen last */
 
 	/* its turn among other scans */
@@ -187,6 +193,47 @@ next_range(ZsAttrStream *stream)
 }
 
 /*
+ * Moves to the next page of the segment that is wanted, from stream->position on; false if there is
+ * none.
+ */
+static bool
+next_page(ZsAttrStream *stream)
+{
+	uint32		page = stream->position;
+
+	if (stream->wanted.n == 0 && page >= SEGMENT_START_PAGES && page < stream->first_page)
+		page = stream->first_page;
+	if (!zsattr_runs_seek(&stream->wanted, &page) || page >= stream->end_page)
+		return false;
+	stream->position = page;
+	return true;
+}
+
+/*
+ * Finds out which pages of the segment, whose rows from row on are the next, are wanted.  False:
+ * none.
+ */
+static bool
+pick_pages(ZsAttrStream *stream, zstid row)
+{
+	const ZsSegmentItem *item = &stream->item;
+
+	stream->wanted.n = 0;
+	if (stream->picks == NULL)
+		return true;
+	if (!zsattr_pick_pages(stream->rel, stream->attno, item, stream->picks,
+						   Max(row, item->first_row), stream->next, stream->strategy,
+						   &stream->wanted))
+		return false;
+	if (stream->wanted.n > 0)
+	{
+		stream->first_page = 0;
+		stream->end_page = item->nblocks;
+	}
+	return true;
+}
+
+/*
  * The pages of item with rows of [row, stream->end) are the next ones to be read.  Where a part of
  * them was read before, that was what lies in front of row.
  */
@@ -220,7 +267,9 @@ next_segment(ZsAttrStream *stream)
 	for (;;)
 	{
 		ZsSegmentItem item;
+		zstid		row;
 
+		CHECK_FOR_INTERRUPTS();
 		if (stream->next >= stream->end)
 		{
 			if (!next_range(stream))
@@ -244,8 +293,9 @@ next_segment(ZsAttrStream *stream)
 			continue;
 		}
 		check_extent(stream, &item);
-		enter_segment(stream, &item, stream->next);
-		if (stream->position >= stream->end_page)
+		row = stream->next;
+		enter_segment(stream, &item, row);
+		if (!pick_pages(stream, row) || !next_page(stream))
 			continue;
 		ask_for_turn(stream);
 		return true;
@@ -259,10 +309,8 @@ next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffe
 {
 	ZsAttrStream *stream = callback_private_data;
 
-	if (stream->position >= stream->end_page && !next_segment(stream))
+	if (!next_page(stream) && !next_segment(stream))
 		return InvalidBlockNumber;
-	if (stream->position >= SEGMENT_START_PAGES && stream->position < stream->first_page)
-		stream->position = stream->first_page;
 	Assert(stream->position < stream->end_page && stream->end_page <= stream->item.nblocks);
 	zsattr_ahead_counts.asked++;
 	return stream->item.start + stream->position++;
@@ -298,6 +346,8 @@ begin_reading(ZsAttrStream *stream)
 		read_stream_end(stream->stream);
 	stream->stream = NULL;
 	old = MemoryContextSwitchTo(stream->context);
+	if (stream->index == NULL)
+		stream->index = palloc_aligned(BLCKSZ, MAXIMUM_ALIGNOF, 0);
 	stream->stream = read_stream_begin_relation(stream->flags | (cold ? READ_STREAM_FULL : 0),
 												stream->strategy, stream->rel, MAIN_FORKNUM,
 												next_block, stream, 0);
@@ -307,13 +357,14 @@ begin_reading(ZsAttrStream *stream)
 
 /*
  * With maintenance, maintenance_io_concurrency counts, and look-ahead does not begin slowly.  What
- * the stream does is added to io, which may be NULL and outlives it.
+ * the stream does is added to io, which may be NULL and outlives it.  picks: NULL, or as for
+ * zsattr_reader_picks().
  * The stream belongs to the current memory context; it counts as open until
  * that is reset, so that an error cannot leave the count wrong.
  */
 ZsAttrStream *
 zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
-					BufferAccessStrategy strategy, ZsIoCounts *io)
+					BufferAccessStrategy strategy, ZsIoCounts *io, const ZsStripePicks *picks)
 {
 	ZsAttrStream *stream;
 	MemoryContextCallback *callback;
@@ -334,13 +385,15 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 	stream->attno = attno;
 	stream->strategy = strategy;
 	stream->io_counts = io;
+	stream->picks = picks;
 	/* who maintains a table reads all of what he says */
 	stream->flags = maintenance ? READ_STREAM_MAINTENANCE | READ_STREAM_FULL : READ_STREAM_DEFAULT;
 	stream->context = CurrentMemoryContext;
 	stream->exhausted = true;
 	stream->pending = InvalidBuffer;
-	stream->index = palloc_aligned(BLCKSZ, MAXIMUM_ALIGNOF, 0);
-	begin_reading(stream);
+	/* VACUUM has ranges that look-ahead has to come to */
+	if (maintenance)
+		begin_reading(stream);
 	return stream;
 }
 
@@ -376,11 +429,11 @@ drop_pending(ZsAttrStream *stream)
 void
 zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRanges *ranges)
 {
-	bool		goes_on = start == stream->end && end > start;
+	bool		goes_on = start == stream->end && end > start && stream->stream != NULL;
 
 	/* look-ahead has come to this range: it may go on to others now that it ended for */
 	if (ranges != NULL && ranges == stream->ranges && stream->number >= ranges->number &&
-		!stream->exhausted)
+		!stream->exhausted && stream->stream != NULL)
 	{
 		stream->extended = true;
 		return;
@@ -397,11 +450,13 @@ zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRan
 	}
 
 	drop_pending(stream);
-	begin_reading(stream);
+	if (stream->stream != NULL)
+		begin_reading(stream);
 	stream->extended = false;
 	stream->next = start;
 	stream->end = end;
 	stream->end_page = stream->position = 0;
+	stream->wanted.n = 0;
 	stream->index_valid = false;
 	stream->exhausted = start >= end;
 }
@@ -412,7 +467,8 @@ zsattr_stream_end(ZsAttrStream *stream)
 {
 	drop_pending(stream);
 	zsio_scan_close(&stream->io);
-	read_stream_end(stream->stream);
+	if (stream->stream != NULL)
+		read_stream_end(stream->stream);
 	stream->stream = NULL;
 }
 
@@ -438,13 +494,19 @@ pending_is_behind(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 positi
 	return behind;
 }
 
-/* Lets the stream go on with page `position` of item. */
+/* Lets the stream begin, or go on, with page `position` of item. */
 static void
 restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 {
-	zsattr_ahead_counts.restarts++;
-	drop_pending(stream);
-	read_stream_reset(stream->stream);
+	Assert(item->first_row < stream->end);
+	if (stream->stream == NULL)
+		begin_reading(stream);
+	else
+	{
+		zsattr_ahead_counts.restarts++;
+		drop_pending(stream);
+		read_stream_reset(stream->stream);
+	}
 	check_extent(stream, item);
 	/* it may have been in a range that the reader has not come to */
 	if (stream->ranges != NULL && stream->number != stream->ranges->number)
@@ -456,7 +518,31 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 	}
 	enter_segment(stream, item, item->first_row);
 	stream->position = position;
+	if (!pick_pages(stream, item->first_row))
+		stream->end_page = position + 1;
 	stream->end_page = Max(stream->end_page, position + 1);
+}
+
+/*
+ * Is there no read stream, and need not be one, for a page of a segment in the range?  Else there
+ * is one from now on.
+ */
+static bool
+needs_no_stream(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
+{
+	BlockNumber blkno = item->start + position;
+
+	if (stream->stream != NULL)
+		return false;
+	if (item->first_row >= stream->end || !zspage_exists(stream->rel, blkno))
+		return true;
+	/* turns are asked for segment by segment, wherever pages are */
+	if (stream->io.volume < 0 &&
+		BufferIsValid(PrefetchBuffer(stream->rel, MAIN_FORKNUM, blkno).recent_buffer))
+		return true;
+	restart_at(stream, item, position);
+	ask_for_turn(stream);
+	return false;
 }
 
 /*
@@ -468,6 +554,8 @@ zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 posit
 {
 	Assert(position < item->nblocks);
 
+	if (needs_no_stream(stream, item, position))
+		return InvalidBuffer;
 	for (int skipped = 0; !stream->exhausted;)
 	{
 		if (!BufferIsValid(stream->pending))

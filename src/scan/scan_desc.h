@@ -81,6 +81,8 @@ typedef struct ZsScanDescData
 	zstid		zone_until;
 	bool		zone_excluded;
 
+	struct ZsScanPick *pick;	/* what look-ahead leaves out; NULL: nothing */
+
 	/* parallel scan */
 	bool		in_chunk;
 	AttrNumber	widest;			/* column whose segments chunks are made of; 0 = none */
@@ -129,6 +131,14 @@ zsscan_tell_snapshot(ZsScanDesc scan, const ZsRunView *view)
 extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 extern void zsscan_load_rows(ZsScanDesc scan, zstid base, const OffsetNumber *offsets,
 							 int noffsets);
+
+/* scan_pick.c */
+
+typedef struct ZsScanPick ZsScanPick;
+
+extern void zsscan_pick_begin(ZsScanDesc scan);
+extern void zsscan_pick_for(ZsScanPick *picks, const ZsSlot *slot);
+extern void zsscan_pick_end(ZsScanPick *picks);
 
 /* scan_block.c */
 

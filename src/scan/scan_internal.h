@@ -72,6 +72,7 @@ typedef struct ZsRowSource
 	zstid		range_start;	/* scan: rows it will read next */
 	zstid		range_end;
 	const ZsRowRanges *ranges;	/* scan: leads to the ranges behind; NULL = there are none */
+	const ZsStripePicks *picks; /* scan: what look-ahead leaves out; NULL = nothing */
 	zstid		scan_end;		/* scan: takes turns with others up to that row; 0:
 								 * does not */
 	bool		all_readers;	/* all that are needed were opened for that */

@@ -62,20 +62,18 @@ init_position(ZsScanDesc scan)
 	scan->end = pscan != NULL ? pscan->end_row : zspage_next_row(scan->rs_base.rs_rd);
 	scan->nblocks = (scan->end + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK;
 	scan->window_start = scan->window_end = ZS_INVALID_ROW;
-	scan->tids_at = ZS_INVALID_ROW;
+	scan->tids_at = scan->excluded = ZS_INVALID_ROW;
 	scan->has_rest = false;
-	scan->excluded = ZS_INVALID_ROW;
-	scan->zone_from = scan->zone_until = 0;
-	scan->nviews = 0;
+	scan->zone_from = scan->zone_until = scan->nviews = 0;
 	scan->view = -1;
 	zsscan_forget_chunks(scan);
 	scan->block = InvalidBlockNumber;
-	scan->sample_next = 0;
 	scan->noffsets = -1;
-	scan->offset_pos = scan->nsingle = 0;
+	scan->sample_next = scan->offset_pos = scan->nsingle = 0;
 	if (scan->prefetch != NULL)
 		zsscan_prefetch_end(scan->prefetch);
 	scan->prefetch = NULL;
+	zsscan_pick_for(scan->pick, NULL);
 	if (is_sequential(scan->rs_base.rs_flags))
 		scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end, NULL);
@@ -122,6 +120,8 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 	scan->source->io = scan->source->tree_visitor.io = zs_scan_io_counts(&scan->rs_base);
 	scan->source->trust_next_tree_row = snapshot != NULL && IsMVCCSnapshot(snapshot) &&
 		is_sequential(flags);
+	if (is_sequential(flags) && zs_enable_read_stream)
+		zsscan_pick_begin(scan);
 	init_position(scan);
 	if (flags & SO_TYPE_SEQSCAN)
 		pgstat_count_heap_scan(rel);
@@ -139,6 +139,7 @@ zsscan_end(TableScanDesc sscan)
 		zsscan_prefetch_end(scan->prefetch);
 	if (scan->tids != NULL)
 		zstid_scan_end(scan->tids);
+	zsscan_pick_end(scan->pick);
 	zsscan_source_free(scan->source);
 	if (zs_scan_io_counts(&scan->rs_base) != NULL)
 		zs_scan_end_io_counts(&scan->rs_base);
@@ -372,6 +373,7 @@ apply_filters(ZsScanDesc scan, const ZsSlot *slot, bool by_rows, ZsRunView *run)
 static bool
 load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay, bool by_rows)
 {
+	zsscan_pick_for(scan->pick, slot);
 	for (;;)
 	{
 		ZsRunView	run;

@@ -140,8 +140,11 @@ begin_reader(ZsRowSource *source, int attno)
 	if (keeps)
 		count_reader(source, &column->kept[column->place], column->reader);
 	else if (source->by_vector)
+	{
+		zsattr_reader_picks(column->reader, source->picks);
 		zsattr_reader_range(column->reader, source->range_start, source->range_end,
 							source->ranges);
+	}
 	if (source->scan_end > 0 && !keeps)
 		zsattr_reader_take_turns(column->reader, source->scan_end);
 	MemoryContextSwitchTo(old);
