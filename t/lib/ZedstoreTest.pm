@@ -28,6 +28,8 @@ our @EXPORT = qw(
   zs_problems
   wait_for_sql
   write_move_script
+  start_pgbench
+  end_pgbench
   has_injection_points
   build_c
 );
@@ -209,6 +211,33 @@ update load set v = v - :n where id = :one;
 update load set v = v + :n where id = :two;
 commit;
 SQL
+	return;
+}
+
+# pgbench with these arguments, again and again until end_pgbench(): whatever a test does between
+# the two has company, however fast or slow the machine is.  The end waits for a run.
+sub start_pgbench
+{
+	my ($node, @arguments) = @_;
+	my %load = (stop => PostgreSQL::Test::Utils::tempdir . '/stop', out => '', err => '');
+
+	$load{handle} = IPC::Run::start(
+		[
+			'sh', '-c', 'stop=$1; shift; while ! test -e "$stop"; do pgbench "$@" || exit 1; done',
+			'sh', $load{stop}, '-n', '-h', $node->host, '-p', $node->port, @arguments, 'postgres'
+		],
+		'<', '/dev/null', '>', \$load{out}, '2>', \$load{err});
+	return \%load;
+}
+
+# Ends it; checks that no client met an error.
+sub end_pgbench
+{
+	my ($load, $title) = @_;
+
+	append_to_file($load->{stop}, '');
+	ok($load->{handle}->finish, $title);
+	unlike($load->{err}, qr/ERROR|FATAL|aborted/, "$title: no message");
 	return;
 }
 
