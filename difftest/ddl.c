@@ -604,6 +604,7 @@ random_settings(int session)
 		"zedstore.enable_column_costs", "zedstore.enable_late_row_numbers",
 		"zedstore.enable_value_sharing", "zedstore.enable_compaction", "zedstore.enable_kept_choices",
 		"zedstore.enable_relocation", "zedstore.enable_result_cache", "zedstore.enable_window",
+		"zedstore.enable_zone_lookups",
 		"zedstore.enable_adaptive_join", "zedstore.enable_inlined_ctes",
 		"zedstore.enable_packed_rows",
 		"zedstore.enable_combined_groups"

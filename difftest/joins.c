@@ -542,6 +542,7 @@ join_settings(void)
 		"zedstore.debug_vector = force", "zedstore.debug_vector = off",
 		"zedstore.enable_robust_joins = on", "zedstore.enable_robust_joins = off",
 		"zedstore.enable_inlined_ctes = on", "zedstore.enable_inlined_ctes = off",
+		"zedstore.enable_zone_lookups = on", "zedstore.enable_zone_lookups = off",
 		"work_mem = '64kB'", "work_mem = '64kB'", "work_mem = '4MB'", "enable_hashjoin = off",
 		"enable_hashjoin = on", "enable_hashjoin = on", "enable_nestloop = off",
 		"enable_nestloop = on", "enable_mergejoin = off", "enable_mergejoin = on",

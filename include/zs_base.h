@@ -103,6 +103,7 @@ extern bool zs_enable_compaction;	/* VACUUM writes segments */
 extern bool zs_enable_relocation;	/* VACUUM moves pages to the file's front */
 extern bool zs_enable_result_cache; /* correlated subqueries remember results */
 extern bool zs_enable_window;	/* ZedstoreWindow */
+extern bool zs_enable_zone_lookups; /* scans whose zone maps are asked for each outer row */
 extern bool zs_enable_robust_joins; /* no loops that save little and may cost much */
 extern bool zs_enable_inlined_ctes; /* parts of WITH instead of all of it */
 extern bool zs_enable_adaptive_join;	/* nested loops turn to a hash join */

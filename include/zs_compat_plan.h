@@ -26,8 +26,12 @@ typedef struct Instrumentation NodeInstrumentation;
 /* a kind of join that 17 does not have */
 #if ZS_PG_AT_LEAST(18)
 #define zs_join_is_right_semi(type)	((type) == JOIN_RIGHT_SEMI)
+#define ZS_HAS_RIGHT_SEMI	true
+#define ZS_JOIN_RIGHT_SEMI	JOIN_RIGHT_SEMI
 #else
 #define zs_join_is_right_semi(type)	false
+#define ZS_HAS_RIGHT_SEMI	false
+#define ZS_JOIN_RIGHT_SEMI	JOIN_SEMI	/* in vain: see ZS_HAS_RIGHT_SEMI */
 #endif
 
 /*

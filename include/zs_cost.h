@@ -41,6 +41,15 @@ typedef struct ZsColumnOrder
 	double		fill;			/* the share of vectors that one value then fills */
 } ZsColumnOrder;
 
+/* How far a column's zone maps follow the order of its values (cost_zone.c). */
+typedef struct ZsColumnDepth
+{
+	bool		asked;
+	bool		has;			/* zone maps; what follows is known then */
+	double		depth;			/* stripes over a value */
+	double		row_share;		/* of the rows, those that may be in the row tree */
+} ZsColumnDepth;
+
 /* The share of the relation's rows that have a partner, for joins (join_plan.c). */
 typedef struct ZsPartnerShare
 {
@@ -66,6 +75,7 @@ typedef struct ZsRelCosts
 	double		uncached;		/* what a fetch of a value costs in I/O */
 	bool		keeps;			/* look-ups keep what they decode, as far as there is memory */
 	double		zone_share;		/* zscost_zone_share(); 0: not asked for yet */
+	ZsColumnDepth *depths;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
 
 	bool		made;			/* core has made the relation's paths */
 
@@ -169,6 +179,9 @@ extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *fir
 
 /* ---- cost_zone.c ---- */
 
+extern bool zscost_column_depth(RelOptInfo *rel, Relation table, AttrNumber attno, double *depth,
+								double *row_share);
+extern double zscost_value_share(RelOptInfo *rel, Relation table, AttrNumber attno);
 extern double zscost_zone_share(RelOptInfo *rel);
 
 /* ---- cost_program.c ---- */

@@ -42,6 +42,9 @@ extern void zsnode_shown_finish(PlannedStmt *stmt);
 /* ---- node_scan_plan.c ---- */
 extern void zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
+/* ---- node_scan_lookup.c ---- */
+extern void zsnode_scan_add_lookups(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+
 /* ---- node_topn_plan.c ---- */
 extern void zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 

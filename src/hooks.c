@@ -107,6 +107,8 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	zscost_correct_paths(root, rel, rte);
 	/* has its own costs, and replaces core's sequential scan, which top-N looks for */
 	zsnode_scan_add_paths(root, rel, rte);
+	/* compares with look-ups by index */
+	zsnode_scan_add_lookups(root, rel, rte);
 	/* costs what the cheapest scan does, and the order */
 	zsnode_order_add_paths(root, rel, rte);
 	/* may go on from the cheapest of all paths */

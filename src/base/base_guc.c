@@ -45,6 +45,7 @@ bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 bool		zs_enable_result_cache = true;
 bool		zs_enable_window = true;
+bool		zs_enable_zone_lookups = true;
 bool		zs_enable_inlined_ctes = true;
 bool		zs_enable_adaptive_join = true;
 bool		zs_enable_robust_joins = true;
@@ -190,6 +191,11 @@ zsbase_guc_init(void)
 				  "Enables computing ranking window functions while rows go by.",
 				  "When off, core puts all rows into a tuplestore.",
 				  &zs_enable_window);
+
+	define_switch("zedstore.enable_zone_lookups",
+				  "Enables looking rows up by zone maps for each row of a join's other side.",
+				  "When off, joins look rows up by indexes alone.",
+				  &zs_enable_zone_lookups);
 
 	define_switch("zedstore.enable_robust_joins",
 				  "Avoids plans that are far worse than others if estimates are wrong.",

@@ -24,10 +24,10 @@
  * The number of rows is that for which the loop costs as much as the hash join as a whole: so the
  * two together cost at most about twice what the better one of them would have.
  *
- * A hash join may have the tee on either side, if it is INNER.  The outer rows become the hash
- * table if that costs less for many rows, and also if they are fewer than the inner ones even then:
- * costs take so many rows to have as few different keys as the few that are expected.  A scan of
- * the inner side knows the join's keys in this case (join_tap.c).
+ * A hash join may have the tee on either side, if it is INNER, or SEMI since 18.  The outer rows
+ * become the hash table if that costs less for many rows, and also if they are fewer than the inner
+ * ones even then: costs take so many rows to have as few different keys as the few that are
+ * expected.  A scan of the inner side knows the join's keys in this case (join_tap.c).
  *
  * Adaptive joins as in SQL Server 2017 and Oracle 12c, which buffer rows up to a threshold before
  * they begin with either join.
@@ -191,7 +191,7 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	Assert(core->jpath.path.param_info == NULL && outer->param_info == NULL);
 	Assert(core->jpath.innerjoinpath->param_info != NULL && inner->param_info == NULL);
 	cheapest = hash;
-	if (pair->jointype == JOIN_INNER)
+	if (zsjoin_pair_can_swap(pair))
 	{
 		Path	   *swapped = zsjoin_pair_hash(pair, inner, many, true);
 

@@ -138,14 +138,23 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	return pair->hashclauses != NIL;
 }
 
+/* Can a hash join of the pair have its hash table on the outer side? */
+bool
+zsjoin_pair_can_swap(const ZsJoinPair *pair)
+{
+	return pair->jointype == JOIN_INNER ||
+		(pair->jointype == JOIN_SEMI && ZS_HAS_RIGHT_SEMI && !pair->is_unique);
+}
+
 /*
  * A hash join of paths of the two relations, costed by core's functions.  swapped: the hash table
- * is made of what is the outer side otherwise; the join is INNER then.
+ * is made of what is the outer side otherwise; see zsjoin_pair_can_swap().
  */
 Path *
 zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
 {
 	JoinPathExtraData extra = *pair->extra;
+	JoinType	jointype = pair->jointype;
 	List	   *clauses = pair->hashclauses;
 	JoinCostWorkspace workspace;
 
@@ -153,18 +162,18 @@ zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
 	if (swapped)
 	{
 		/* whether a row has one partner at most is known of the pair's inner side, not of this */
-		Assert(pair->jointype == JOIN_INNER);
+		Assert(zsjoin_pair_can_swap(pair));
+		if (jointype == JOIN_SEMI)
+			jointype = ZS_JOIN_RIGHT_SEMI;
 		extra.inner_unique = false;
 		clauses = zsjoin_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel,
 									 pair->jointype, extra.restrictlist);
 		if (clauses == NIL)
 			return NULL;
 	}
-	initial_cost_hashjoin(pair->root, &workspace, pair->jointype, clauses, outer, inner, &extra,
-						  false);
-	return (Path *) create_hashjoin_path(pair->root, pair->joinrel, pair->jointype, &workspace,
-										 &extra, outer, inner, false, extra.restrictlist, NULL,
-										 clauses);
+	initial_cost_hashjoin(pair->root, &workspace, jointype, clauses, outer, inner, &extra, false);
+	return (Path *) create_hashjoin_path(pair->root, pair->joinrel, jointype, &workspace, &extra,
+										 outer, inner, false, extra.restrictlist, NULL, clauses);
 }
 
 /* Does it join these two, in either order? */

@@ -169,7 +169,7 @@ add_order_path(RelOptInfo *rel, Relation table, List *pathkeys, const Path *scan
 		   zsnode_key_of_pathkey(list_nth(pathkeys, nkeys), rel, &keys[nkeys]))
 		nkeys++;
 	if (nkeys == 0 || !zsnode_key_has_zones(RelationGetDescr(table), &keys[0]) ||
-		!zsscan_order_depth(table, keys[0].attno, &depth, &row_share))
+		!zscost_column_depth(rel, table, keys[0].attno, &depth, &row_share))
 		return;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
 		memory_needed(rel, depth, row_share) > work_mem * 1024.0)

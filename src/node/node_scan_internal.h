@@ -17,6 +17,7 @@
 #include "commands/explain.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "port/atomics.h"
 #include "storage/spin.h"
 
@@ -81,6 +82,13 @@ typedef struct ZsScanNode
 	uint64		worker_redone;
 	uint64		worker_unwanted;
 } ZsScanNode;
+
+/* ---- paths (node_scan_plan.c) ---- */
+
+extern bool zsnode_scan_is_possible(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+extern List *zsnode_scan_vector_clauses(Relation table, Index varno, List *clauses);
+extern Path *zsnode_scan_lookup_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses,
+									 Relids outer, double share);
 
 /* ---- batches (node_scan_exec.c) ---- */
 extern bool zsnode_scan_next_batch(ZsScanNode *state, bool forward);

@@ -30,6 +30,8 @@
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
 #include "catalog/pg_inherits.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -59,6 +61,7 @@ typedef struct ScanPath
 	double		vectors;		/* ... and a join's keys */
 	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
 	bool		is_cautious;	/* see is_larger_than_believed() */
+	bool		is_lookup;		/* with values of other relations (node_scan_lookup.c) */
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
 
@@ -85,26 +88,60 @@ first_security_level(List *clauses)
 	return level;
 }
 
-/* Restrictions that have programs, whatever their parameters turn out to be. */
-static List *
-find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
+/* expression_tree_mutator callback: columns of other tables are parameters of a scan of this. */
+static Node *
+as_parameters(Node *node, void *arg)
 {
-	Relation	table = table_open(rte->relid, NoLock);
-	Index		level = first_security_level(rel->baserestrictinfo);
+	Index		varno = *(Index *) arg;
+	Param	   *param;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (!(IsA(node, Var) && ((Var *) node)->varno != (int) varno) && !IsA(node, PlaceHolderVar))
+		return expression_tree_mutator(node, as_parameters, arg);
+	param = makeNode(Param);
+	param->paramkind = PARAM_EXEC;
+	param->paramtype = exprType(node);
+	param->paramtypmod = exprTypmod(node);
+	param->paramcollid = exprCollation(node);
+	param->location = -1;
+	return (Node *) param;
+}
+
+/*
+ * Those of the clauses (RestrictInfo) of a scan that have programs, whatever their parameters turn
+ * out to be; columns of other tables than varno are parameters.
+ */
+List *
+zsnode_scan_vector_clauses(Relation table, Index varno, List *clauses)
+{
+	Index		level = first_security_level(clauses);
 	List	   *result = NIL;
 	int			nvectors = 0;
 	ListCell   *lc;
 
-	foreach(lc, rel->baserestrictinfo)
+	foreach(lc, clauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		Node	   *clause = (Node *) rinfo->clause;
 
 		if (rinfo->pseudoconstant || !may_come_first(rinfo, level))
 			continue;
-		if (zsexpr_filter_clause_possible(RelationGetDescr(table), rel->relid,
-										  (Node *) rinfo->clause, &nvectors))
+		if (bms_membership(rinfo->clause_relids) == BMS_MULTIPLE)
+			clause = as_parameters(clause, &varno);
+		if (zsexpr_filter_clause_possible(RelationGetDescr(table), varno, clause, &nvectors))
 			result = lappend(result, rinfo);
 	}
+	return result;
+}
+
+static List *
+find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table = table_open(rte->relid, NoLock);
+	List	   *result = zsnode_scan_vector_clauses(table, rel->relid, rel->baserestrictinfo);
+
 	table_close(table, NoLock);
 	return result;
 }
@@ -277,7 +314,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
 	double		tuples = rel->tuples * scan->vectors;
 	double		survivors = rel->tuples *
-		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER, NULL);
+		clauselist_selectivity(root, vector_clauses, scan->is_lookup ? rel->relid : 0,
+							   JOIN_INNER, NULL);
 	List	   *others = NIL;
 	ZsBatchCosts batches;
 	double		seq_page;
@@ -286,7 +324,6 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		all_tested;
 	ClauseCosts clauses = {vector_clauses};
 	Cost		cpu;
-	ListCell   *next;
 	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
@@ -295,19 +332,14 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (path->parallel_workers > 0)
 		path->rows = clamp_row_est(path->rows / zscost_parallel_divisor(path->parallel_workers));
 	/* those without a filter are as likely chosen as sequential scans, for tests, too */
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL)
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL && !scan->is_lookup)
 		return;
 
-	/* both lists have the same order */
-	next = list_head(vector_clauses);
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (next != NULL && lfirst(next) == lfirst(lc))
-			next = lnext(vector_clauses, next);
-		else
+		if (!list_member_ptr(vector_clauses, lfirst(lc)))
 			others = lappend(others, lfirst(lc));
 	}
-	Assert(next == NULL);
 	all_tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(all_tested * share_left), rows);
 	/* what zone maps leave out would not pass; what a join's keys leave out might */
@@ -315,7 +347,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	cost_qual_eval(&clauses.vector_cost, vector_clauses, root);
 	cost_qual_eval(&clauses.other_cost, others, root);
-	if (path->param_info != NULL)
+	if (path->param_info != NULL && !scan->is_lookup)
 	{
 		QualCost	join_cost;
 
@@ -341,6 +373,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (vector_clauses != NIL && !scan->is_cautious)
 		path->startup_cost += ZS_COST_BEGIN_BATCHES;
 	zs_path_add_disabled(path, zs_scan_disabled(rel, path->parallel_workers));
+	if (scan->is_lookup && zs_debug_vector == ZS_DEBUG_VECTOR_OFF)
+		path->startup_cost += ZS_COST_OF_LOOKUP;
 	path->startup_cost += batches.seeks;
 	path->total_cost = path->startup_cost + cpu +
 		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
@@ -365,9 +399,9 @@ is_larger_than_believed(PlannerInfo *root, const RelOptInfo *rel)
 	return result;
 }
 
-/* The path of a scan by so many workers; 0: by the leader alone. */
-static Path *
-make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
+/* The path of a scan by so many workers, 0: by the leader alone, without its costs. */
+static ScanPath *
+make_uncosted(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, Relids outer, int workers)
 {
 	ScanPath   *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
 	CustomPath *path = &scan->path;
@@ -377,7 +411,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
-	path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+	path->path.param_info = get_baserel_parampathinfo(root, rel, outer);
 	path->path.parallel_aware = workers > 0;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.parallel_workers = workers;
@@ -385,9 +419,35 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->methods = &path_methods;
 	path->custom_private = list_make2(zsbase_private_name(), vector_clauses);
 	scan->is_cautious = zs_enable_robust_joins && is_larger_than_believed(root, rel);
+	return scan;
+}
+
+static Path *
+make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
+{
+	ScanPath   *scan = make_uncosted(root, rel, vector_clauses, rel->lateral_relids, workers);
+
 	scan->leaves_out = zs_enable_join_filters && may_leave_out(rel, vector_clauses);
 	cost_scan(root, rel, scan, 1);
-	return &path->path;
+	return &scan->path.path;
+}
+
+/*
+ * The path of a scan whose filter has clauses of joins, too, with values of the relations outer;
+ * vector_clauses: those of its clauses (RestrictInfo) that have programs.  It looks at no more than
+ * a share of the vectors, more than 0 and at most 1.
+ */
+Path *
+zsnode_scan_lookup_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, Relids outer,
+						double share)
+{
+	ScanPath   *scan = make_uncosted(root, rel, vector_clauses, outer, 0);
+
+	Assert(share > 0 && share <= 1);
+	scan->is_lookup = true;
+	scan->zones = scan->vectors = Min(scan->zones, share);
+	cost_scan(root, rel, scan, 1);
+	return &scan->path.path;
 }
 
 /* Is it a path of a scan by batches, without parameters? */
@@ -442,6 +502,14 @@ is_beaten(RelOptInfo *rel)
 		zscost_is_beaten(rel->pathlist, least * zscost_zone_share(rel));
 }
 
+/* Is the relation a table of ours, as a whole, that may be scanned in sequence? */
+bool
+zsnode_scan_is_possible(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	return zs_enable_vector_scan && zsbase_rel_is_ours(rel, rte) && !zscost_is_looked_up(rel) &&
+		!has_current_of(rel) && zscost_is_whole_table(rel) && !is_changed_child(root, rel, rte);
+}
+
 /*
  * A step of set_rel_pathlist: adds scans by batches, parallel ones too, to core's paths of a
  * zedstore table, where they may be cheaper.
@@ -452,9 +520,8 @@ zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	List	   *vector_clauses;
 	int			workers;
 
-	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!zsbase_rel_is_ours(rel, rte) || zscost_is_looked_up(rel) || has_current_of(rel) ||
-		!zscost_is_whole_table(rel) || is_changed_child(root, rel, rte) || is_beaten(rel))
+	if ((rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
+		!zsnode_scan_is_possible(root, rel, rte) || is_beaten(rel))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);
 	if (vector_clauses == NIL && !may_be_filtered(rel))
