@@ -34,6 +34,7 @@ extern ZsInput *zsnode_scan_input_create(CustomScanState *node);
 /* node_scan_plan.c */
 
 extern bool zsnode_scan_is_path(const Path *path);
+extern bool zsnode_scan_is_lookup(const Path *path);
 extern bool zsnode_scan_leaves_out(const Path *path);
 extern Path *zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns,
 									   double share, double vectors);

@@ -50,22 +50,18 @@ begin
 			coalesce(': ' || coalesce(n ->> 'Filter', n ->> 'Index Cond'), '')
 		from jsonb_path_query(plan, 'strict $.** ? (@."Relation Name" like_regex "line.*")') n;
 end $$;
-create function look(query text) returns table (scan text, same text) language plpgsql as $$
+create function look(query text, heap text) returns table (scan text, same text)
+language plpgsql as $$
 declare
-	off text;
-	lookup text := test.digest(query, 'z');
+	digest text := test.digest(query, 'z');
 begin
-	set zedstore.enable_zone_lookups = off;
-	off := test.digest(query, 'z');
-	reset zedstore.enable_zone_lookups;
 	return query select coalesce(string_agg(l, ' + '), 'none'),
-			case when lookup = off and test.same(query) = 't' and test.succeeded(lookup)
-				then 'same ' || test.count_of(lookup) || ' rows'
-			else 'DIFFERENT ' || lookup || ' and ' || off || ' ' || test.same(query) end
+			case when digest = heap and test.succeeded(heap)
+				then 'same ' || test.count_of(digest) || ' rows'
+			else 'DIFFERENT ' || digest || ' and ' || heap end
 		from lookups(query) l;
 end $$;
-
-create table queries (nr serial, query text);
+create table queries (nr serial, query text, heap text);
 insert into queries (query) select format('select %s from few_@ f %s', out, rest) from (values
 	('f.id, l.*', 'join line_@ l on l.ord = f.big'),
 	('f.id, l.nr, l.price', 'left join line_@ l on l.ord = f.big and l.nr < 3'),
@@ -100,26 +96,30 @@ insert into queries (query) select format('select %s from few_@ f %s', out, rest
 	('f.id, l.nr', 'join line_@ l on l.ord = 100 / (f.id - 9)'),
 	('f.id, l.xmin is not null', 'join line_@ l on l.ord = f.id'),
 	('f.id, l is null, (l).nr', 'left join line_@ l on l.ord = f.big')) q(out, rest);
-select nr, l.same from queries, look(query) l order by nr;
+update queries set heap = test.digest(query, 'h');
+select nr, l.same from queries, look(query, heap) l order by nr;
+set zedstore.enable_zone_lookups = off;
+select nr, l.* from queries, look(query, heap) l order by nr;
+reset zedstore.enable_zone_lookups;
 
 -- hash joins are as good where there are many rows: how often a loop turns
 set zedstore.debug_switch_after = 3;
-select nr, l.same from queries, look(query) l order by nr;
+select nr, l.same from queries, look(query, heap) l order by nr;
 reset zedstore.debug_switch_after;
 -- loops alone, row by row and checked
 set enable_hashjoin = off;
 set enable_mergejoin = off;
-select nr, l.* from queries, look(query) l order by nr;
+select nr, l.* from queries, look(query, heap) l order by nr;
 set zedstore.debug_vector = verify;
-select nr, l.same from queries, look(query) l order by nr;
+select nr, l.same from queries, look(query, heap) l order by nr;
 set zedstore.debug_vector = rows;
-select nr, l.same from queries, look(query) l order by nr;
+select nr, l.same from queries, look(query, heap) l order by nr;
 reset zedstore.debug_vector;
 set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
 set min_parallel_table_scan_size = 0;
 set max_parallel_workers_per_gather = 2;
-select nr, l.same from queries, look(query) l order by nr;
+select nr, l.same from queries, look(query, heap) l order by nr;
 set max_parallel_workers_per_gather = 0;
 reset enable_hashjoin;
 reset enable_mergejoin;

@@ -319,9 +319,7 @@ zsjoin_adaptive_add_paths(const ZsJoinPair *pair)
 		pair->innerrel->cheapest_total_path->parallel_safe ? joinrel->partial_pathlist : NIL;
 	ListCell   *lc;
 
-	/* inner sides of joined partitions are parameterized by the parents */
-	if (joinrel->reloptkind != RELOPT_JOINREL || pair->root->rowMarks != NIL ||
-		pair->root->parse->commandType != CMD_SELECT)
+	if (!zsjoin_pair_may_adapt(pair))
 		return;
 	if (zs_debug_switch_after > 0)
 	{

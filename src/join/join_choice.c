@@ -40,6 +40,8 @@
 #include "optimizer/paths.h"
 
 #include "join_internal.h"
+#include "zs_base.h"
+#include "zs_node_scan.h"
 
 /* Is a part of the rows all that this level of the query is asked for? */
 static bool
@@ -52,13 +54,18 @@ wants_first_rows(const PlannerInfo *root)
 		!parse->hasWindowFuncs && parse->setOperations == NULL && !root->hasHavingQual;
 }
 
-/* Does the loop read its inner side, or something as dear, for each outer row? */
+/*
+ * Does the loop read its inner side, or something as dear, for each outer row?  A look-up by zone
+ * maps takes ten times one by index, and is as dear if no adaptive join looks after it.
+ */
 static bool
-reads_anew(const NestPath *path)
+reads_anew(const ZsJoinPair *pair, const NestPath *path)
 {
 	const Path *inner = path->jpath.innerjoinpath;
 
-	return inner->param_info == NULL || inner->total_cost > ZS_CHEAP_LOOKUP_COST;
+	return inner->param_info == NULL || inner->total_cost > ZS_CHEAP_LOOKUP_COST ||
+		(zsnode_scan_is_lookup(inner) &&
+		 !(zs_enable_adaptive_join && zsjoin_pair_may_adapt(pair)));
 }
 
 /*
@@ -109,7 +116,7 @@ is_risky(const ZsJoinPair *pair, const Path *path)
 	if (IsA(path, MergePath))
 		return ((const MergePath *) path)->outersortkeys != NIL ||
 			((const MergePath *) path)->innersortkeys != NIL;
-	return reads_anew((const NestPath *) path);
+	return reads_anew(pair, (const NestPath *) path);
 }
 
 /* Takes out of the list the loops that go if best is there instead; how many are these? */

@@ -45,6 +45,7 @@ extern bool zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *in
 extern bool zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel,
 							 RelOptInfo *outerrel, RelOptInfo *innerrel, JoinType jointype,
 							 JoinPathExtraData *extra);
+extern bool zsjoin_pair_may_adapt(const ZsJoinPair *pair);
 extern bool zsjoin_pair_can_swap(const ZsJoinPair *pair);
 extern Path *zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped);
 extern bool zsjoin_pair_has(const ZsJoinPair *pair, const JoinPath *path);

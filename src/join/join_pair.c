@@ -138,6 +138,18 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	return pair->hashclauses != NIL;
 }
 
+/* May adaptive joins stand for loops of the pair, as far as the query and the pair go? */
+bool
+zsjoin_pair_may_adapt(const ZsJoinPair *pair)
+{
+	/*
+	 * Inner sides of joined partitions are parameterized by the parents; tees stand for paths of a
+	 * relation, not for those that leave out its duplicates.
+	 */
+	return pair->joinrel->reloptkind == RELOPT_JOINREL && pair->root->rowMarks == NIL &&
+		pair->root->parse->commandType == CMD_SELECT && !pair->is_unique;
+}
+
 /* Can a hash join of the pair have its hash table on the outer side? */
 bool
 zsjoin_pair_can_swap(const ZsJoinPair *pair)

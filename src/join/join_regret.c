@@ -51,7 +51,6 @@ zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel
 		return;
 	if (zs_enable_robust_joins)
 		zsjoin_choice_drop_loops(&pair);
-	/* tees stand for paths of a relation, not for those that leave out its duplicates */
-	if (zs_enable_adaptive_join && !pair.is_unique)
+	if (zs_enable_adaptive_join)
 		zsjoin_adaptive_add_paths(&pair);
 }

@@ -458,6 +458,15 @@ zsnode_scan_is_path(const Path *path)
 		((const CustomPath *) path)->methods == &path_methods;
 }
 
+/* Is it a path of a scan that looks rows up by values of other relations? */
+bool
+zsnode_scan_is_lookup(const Path *path)
+{
+	return path->pathtype == T_CustomScan &&
+		((const CustomPath *) path)->methods == &path_methods &&
+		((const ScanPath *) path)->is_lookup;
+}
+
 /*
  * Is it a path of a scan by batches that leaves out rows which hash joins above it have no use for?
  */
