@@ -51,6 +51,13 @@
 	XLogRegisterBufData((id), (char *) (data), (len))
 #endif
 
+/* an element of what transformRelOptions() takes as namespaces */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_RELOPT_NAMESPACE	const char *const
+#else
+#define ZS_RELOPT_NAMESPACE	char *
+#endif
+
 /* 17 has one limit of combined requests, and its statistics of the WAL in one struct */
 #if ZS_PG_AT_LEAST(18)
 #define zs_io_combine_limit()	Min(io_combine_limit, io_max_combine_limit)

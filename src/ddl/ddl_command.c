@@ -357,7 +357,7 @@ drop_options(List *cmds, Datum *options)
 static void
 check_toast_options(Oid relid, const List *cmds)
 {
-	const char *const namespaces[] = HEAP_RELOPT_NAMESPACES;
+	ZS_RELOPT_NAMESPACE namespaces[] = HEAP_RELOPT_NAMESPACES;
 	Relation	rel = table_open(relid, NoLock);
 	bool		needs_toast = GetHeapamTableAmRoutine()->relation_needs_toast_table(rel);
 
