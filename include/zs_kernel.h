@@ -273,8 +273,10 @@ typedef enum ZsDateField
 #define ZS_DATE_FIRST	(-730119)
 #define ZS_DATE_LAST	2921939
 
-extern void zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out);
-extern void zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out);
+extern void zskernel_date_field(ZsDateField field, const int64 *days, const uint64 *rows,
+								int64 *out);
+extern void zskernel_date_begin(ZsDateField field, const int64 *days, const uint64 *rows,
+								int64 *out);
 extern void zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out);
 extern void zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, uint32 n, int64 *out);
 

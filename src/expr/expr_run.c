@@ -278,10 +278,10 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 			zskernel_part_of_int64(a->vals, expr->usecs, expr->limit, n, expr->vals);
 			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
 		case ZS_EXPR_DATE_FIELD:
-			zskernel_date_field(expr->field, a->vals, n, expr->vals);
+			zskernel_date_field(expr->field, a->vals, rows, expr->vals);
 			return zskernel_in_range_int64(a->vals, ZS_DATE_FIRST, ZS_DATE_LAST, n, rows);
 		case ZS_EXPR_DATE_BEGIN:
-			zskernel_date_begin(expr->field, a->vals, n, expr->vals);
+			zskernel_date_begin(expr->field, a->vals, rows, expr->vals);
 			return zskernel_in_range_int64(a->vals, ZS_DATE_FIRST, ZS_DATE_LAST, n, rows);
 		case ZS_EXPR_TO_LOCAL:
 		case ZS_EXPR_FROM_LOCAL:

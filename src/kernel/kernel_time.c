@@ -167,33 +167,36 @@ begin_of(ZsDateField field, int64 days)
 	}
 }
 
-/* Neighbours are of the same day often. */
+/* Rows of joins are few in a batch; neighbours are of the same day often. */
 #define BY_DAY(function) \
 	do { \
 		int64		last = 0; \
 		int64		result = function(field, 0); \
-		Assert(n <= ZS_KERNEL_ROWS); \
-		for (uint32 i = 0; i < n; i++) \
+		for (uint32 w = 0; w < ZS_KERNEL_WORDS; w++) \
 		{ \
-			if (days[i] != last) \
+			for (uint64 bits = rows[w]; bits != 0; bits &= bits - 1) \
 			{ \
-				last = days[i]; \
-				result = function(field, last); \
+				uint32		i = w * 64 + (uint32) __builtin_ctzll(bits); \
+				if (days[i] != last) \
+				{ \
+					last = days[i]; \
+					result = function(field, last); \
+				} \
+				out[i] = result; \
 			} \
-			out[i] = result; \
 		} \
 	} while (0)
 
-/* The field of each of n days. */
+/* The field of the days of these rows. */
 void
-zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out)
+zskernel_date_field(ZsDateField field, const int64 *days, const uint64 *rows, int64 *out)
 {
 	BY_DAY(field_of);
 }
 
-/* The first day of the week, month, quarter, ... that each of n days is in. */
+/* The first day of the week, month, quarter, ... that the days of these rows are in. */
 void
-zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out)
+zskernel_date_begin(ZsDateField field, const int64 *days, const uint64 *rows, int64 *out)
 {
 	BY_DAY(begin_of);
 }
