@@ -47,6 +47,10 @@ extern void zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptIn
 
 extern void zsjoin_tap_connect(QueryDesc *queryDesc);
 
+/* ---- join_tap_batch.c ---- */
+
+extern void zsjoin_tap_register(void);
+
 /* ---- join_adaptive_plan.c ---- */
 
 extern void zsjoin_adaptive_register(void);

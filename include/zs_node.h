@@ -18,6 +18,8 @@
 #include "nodes/pathnodes.h"
 #include "nodes/plannodes.h"
 
+#include "zs_expr_input.h"
+
 /*
  * Steps of the planner's hooks: paths for one table, once core has made its own; and for what comes
  * above the joins.
@@ -66,6 +68,15 @@ extern uint64 zsnode_aggs_made;
 /* ---- node_agg_join.c ---- */
 
 extern bool zsnode_join_is_by_batches(const HashJoinState *join);
+
+/*
+ * Sees all batches whose rows make the table of a join by batches, before its outer side is read:
+ * node is the plan below Hash, whose ExecProcNode is not called; exprs (OUTER_VAR: node's columns)
+ * are the input's columns; batch is NULL behind the last one.
+ */
+typedef void (*ZsBuildTap) (PlanState *node, ZsInput *input, const List *exprs,
+							const ZsBatch *batch);
+extern ZsBuildTap zsnode_build_tap;
 
 /* ---- node_agg_sort.c ---- */
 

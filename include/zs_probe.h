@@ -34,7 +34,8 @@ typedef struct ZsProbeTable ZsProbeTable;
 typedef enum ZsProbeFill
 {
 	ZS_PROBE_FILLED,
-	ZS_PROBE_TOO_LARGE			/* for the memory that it may take */
+	ZS_PROBE_TOO_LARGE,			/* for the memory that it may take */
+	ZS_PROBE_NEEDS_ROWS			/* the input has values that only rows give */
 } ZsProbeFill;
 
 /* ---- probe_key.c ---- */
@@ -57,7 +58,8 @@ extern ZsProbeTable *zsprobe_table_create(MemoryContext parent, TupleDesc desc,
 										  const Bitmapset *wanted, int nkeys,
 										  const ZsGroupKey *build_keys,
 										  const ZsGroupKey *probe_keys, int keep);
-extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit);
+extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows,
+									  Size limit);
 extern void zsprobe_table_forget(ZsProbeTable *table);
 extern uint64 zsprobe_table_rows(const ZsProbeTable *table);
 extern bool zsprobe_table_is_array(const ZsProbeTable *table);

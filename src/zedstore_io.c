@@ -54,6 +54,7 @@ _PG_init(void)
 	zsscan_fetch_init();
 	zsnode_register();
 	zsjoin_adaptive_register();
+	zsjoin_tap_register();
 	zsio_init();
 	zshooks_install();
 	zs_preloaded = true;

@@ -63,36 +63,14 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "join_filter.h"
 #include "join_internal.h"
+#include "join_tap.h"
 #include "zs_clause.h"
 #include "zs_expr_guc.h"
 #include "zs_expr_qual.h"
 #include "zs_join.h"
+#include "zs_node.h"
 #include "zs_node_scan.h"
-
-/* A column of the rows that pass a tap. */
-typedef struct TapKey
-{
-	AttrNumber	attno;			/* in the rows */
-	int16		typlen;
-	ZsRowFilterForm form;
-	bool		strips_blanks;
-	bool		parallel;		/* other processes have others of the keys */
-	ZsJoinKeys *keys;
-} TapKey;
-
-/* In front of a node whose rows make a hash table. */
-struct ZsJoinTap
-{
-	PlanState  *node;
-	ExecProcNodeMtd real;
-	bool		complete;		/* all rows of the present table have passed */
-	int			nkeys;
-	int			maxkeys;
-	TapKey	   *keys;
-	MemoryContextCallback forget;
-};
 
 typedef struct JoinTapEntry
 {
@@ -102,11 +80,12 @@ typedef struct JoinTapEntry
 
 static HTAB *taps = NULL;
 static ZsJoinTap *last_tap = NULL;
+
 /* ---- taps ---------------------------------------------------------------------- */
 
 /* The tap in front of the node; NULL: there is none. */
-static ZsJoinTap *
-find_tap(PlanState *node)
+ZsJoinTap *
+zsjoin_tap_find(PlanState *node)
 {
 	JoinTapEntry *entry;
 
@@ -123,7 +102,7 @@ find_tap(PlanState *node)
 static TupleTableSlot *
 tap_row(PlanState *node)
 {
-	ZsJoinTap  *tap = find_tap(node);
+	ZsJoinTap  *tap = zsjoin_tap_find(node);
 	TupleTableSlot *slot;
 	bool		at_end;
 
@@ -155,11 +134,16 @@ tap_row(PlanState *node)
 	return slot;
 }
 
-/* Do all rows pass the tap?  Not if somebody else took its place since. */
+/*
+ * Do all rows pass the tap?  Not if somebody else took its place since, but for a node whose rows
+ * are taken by batches (join_tap_batch.c).
+ */
 static bool
 tap_is_in_place(const ZsJoinTap *tap)
 {
-	return tap->node->ExecProcNodeReal == tap_row;
+	return tap->node->ExecProcNodeReal == tap_row ||
+		(IsA(tap->node, HashJoinState) &&
+		 zsnode_join_is_by_batches((HashJoinState *) tap->node));
 }
 
 /* MemoryContextCallback: the query's memory goes, and the node with it. */
@@ -178,7 +162,7 @@ static ZsJoinTap *
 need_tap(PlanState *node)
 {
 	MemoryContext context = node->state->es_query_cxt;
-	ZsJoinTap  *tap = find_tap(node);
+	ZsJoinTap  *tap = zsjoin_tap_find(node);
 	JoinTapEntry *entry;
 
 	if (tap != NULL)

@@ -4,19 +4,22 @@
  *	  Does core's hash joins below a node that aggregates by batches.
  *
  * The plan is core's, and is printed as such: hash joins on each other's outer sides over a scan of
- * ours (node_agg_spine.c).  The node takes the rows of the inner sides from the plans below the
- * Hash nodes, makes tables of these (probe_table.c), and looks up the scan's batches in them
- * (probe_join.c).
+ * ours (node_agg_spine.c).  The node makes tables of the inner sides (probe_table.c), and looks up
+ * the scan's batches in them (probe_join.c).  Where an inner side is a scan of ours, or such joins
+ * over one, it gives batches as well; else its rows are taken from the plan below the Hash node.
  * The joins themselves do not run; what EXPLAIN ANALYZE tells of their rows is told for them.
  *
  * Giving up.  Tables are in memory, and take together what core's may take, each of them
  * work_mem * hash_mem_multiplier.  Where one of them does not fit, all are thrown away, the plans
  * below are rescanned, and core's joins run as if nothing had been tried, now and for all further
- * rescans: what is lost is reading as many rows as fit into memory.  Reading twice must not be
- * seen, so this is not tried in queries with volatile functions, nor under row locks.
+ * rescans: what is lost is reading as many rows as fit into memory.  An inner side whose batches
+ * have values that only rows give (such as are stored out of line) is read by rows, too, from its
+ * first row on.  Reading twice must not be seen, so all this is not tried in queries with volatile
+ * functions, nor under row locks.
  *
- * Join filters stay what they are: the tap stands in front of the plan that is read (join_tap.c),
- * and knows by zsnode_join_is_by_batches() that there is a table, though not core's.
+ * Join filters stay what they are: the tap stands in front of the plan that is read, or sees its
+ * batches (join_tap.c), and knows by zsnode_join_is_by_batches() that there is a table, though not
+ * core's.
  *
  * Rescans.  Where no parameter of an inner side changes its table stays, as it does in core.
  *
@@ -60,6 +63,8 @@ typedef struct AggJoin
 	HashState  *hash;
 	PlanState  *build;
 	ExecProcNodeMtd real;		/* of state, while it does not run */
+	ZsAggJoins *below;			/* gives batches of build; NULL: its rows are taken */
+	ZsInput    *batches;		/* these */
 	ZsInput    *rows;			/* of build */
 	ZsProbeTable *table;
 	ZsInput    *input;			/* what it returns */
@@ -145,6 +150,9 @@ make_filter(List *clauses, TupleDesc desc, PlanState *node)
 		zsexpr_filter_create(desc, ZS_ROWS_VARNO, clauses, list_length(clauses), node, NULL);
 }
 
+static ZsAggJoins *create_joins(PlanState *node, PlanState *child, List *exprs, int least,
+								bool explain_only);
+
 /*
  * Makes a join ready over probe (NULL: for EXPLAIN only); false if it cannot be done here.
  */
@@ -168,6 +176,7 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	join->state = from->state;
 	join->hash = from->hash;
 	join->build = from->build;
+	join->below = create_joins(node, from->build, from->build_exprs, 0, probe == NULL);
 	if (probe == NULL)
 		return true;
 	for (int k = 0; k < from->nbuild; k++)
@@ -178,6 +187,9 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	for (int k = 0; k < list_length(from->build_exprs); k++)
 		guards = lappend_int(guards, -1);
 	join->rows = zsexpr_input_rows_create(join->build, from->build_exprs, guards, node->state);
+	if (join->below != NULL)
+		join->batches = zsnode_build_input_create(join->build, from->build_exprs,
+												  join->below->input);
 	join->table = zsprobe_table_create(CurrentMemoryContext, build_desc, wanted, nkeys, build_keys,
 									   probe_keys,
 									   zsprobe_join_keeps(jointype, from->joinqual != NIL));
@@ -200,27 +212,22 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	return true;
 }
 
-/*
- * The joins below a node's child that can be done by batches, to return the expressions over the
- * child's rows (OUTER_VAR); NULL: the child's rows have to be taken as they come.  Memory comes
- * from the current context.
- */
-ZsAggJoins *
-zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs, bool explain_only)
+/* As zsnode_agg_joins_create(); least: so many joins, or the child's rows are to be taken. */
+static ZsAggJoins *
+create_joins(PlanState *node, PlanState *child, List *exprs, int least, bool explain_only)
 {
 	ZsSpine    *spine;
 	ZsAggJoins *joins;
 	ZsInput    *input = NULL;
 
-	if (!zs_enable_vector_join || node->state->es_epq_active != NULL)
-		return NULL;
-	spine = zsnode_spine_find(child, exprs);
+	check_stack_depth();
+	spine = zsnode_spine_find(child, exprs, least);
 	if (spine == NULL ||
 		!zsprobe_can_project(zsnode_spine_desc(spine, spine->njoins), spine->exprs))
 		return NULL;
 	joins = palloc0(sizeof(ZsAggJoins));
 	joins->njoins = spine->njoins;
-	joins->joins = palloc0(spine->njoins * sizeof(AggJoin));
+	joins->joins = palloc0(Max(spine->njoins, 1) * sizeof(AggJoin));
 	if (!explain_only)
 		input = zsnode_scan_input_create(spine->scan);
 	for (int i = 0; i < spine->njoins; i++)
@@ -233,6 +240,19 @@ zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs, bool exp
 		joins->input = zsprobe_project_create(input, spine->exprs, ExecTypeFromExprList(exprs),
 											  node->state);
 	return joins;
+}
+
+/*
+ * The joins below a node's child that can be done by batches, to return the expressions over the
+ * child's rows (OUTER_VAR); NULL: the child's rows have to be taken as they come.  Memory comes
+ * from the current context.
+ */
+ZsAggJoins *
+zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs, bool explain_only)
+{
+	if (!zs_enable_vector_join || node->state->es_epq_active != NULL)
+		return NULL;
+	return create_joins(node, child, exprs, 1, explain_only);
 }
 
 /* What they return. */
@@ -259,6 +279,56 @@ table_limit(const ZsAggJoins *joins, const AggJoin *join)
 	return limit;
 }
 
+/* Hands the joins back to core, as if they had not been touched. */
+static void
+give_up(ZsAggJoins *joins)
+{
+	check_stack_depth();
+	if (joins->given_up)
+		return;
+	joins->given_up = true;
+	for (int i = 0; i < joins->njoins; i++)
+	{
+		AggJoin    *join = &joins->joins[i];
+
+		if (join->below != NULL)
+			give_up(join->below);
+		zsprobe_table_forget(join->table);
+		join->filled = false;
+		if (join->read && join->hash->ps.instrument != NULL)
+			InstrEndLoop(join->hash->ps.instrument);
+		if (join->read && join->build->chgParam == NULL)
+			ExecReScan(join->build);
+		if (join->real != NULL)
+			ExecSetExecProcNode(&join->state->js.ps, join->real);
+	}
+}
+
+/* Fills the join's table with what build has, from its first row on. */
+static ZsProbeFill
+read_build(const ZsAggJoins *joins, AggJoin *join)
+{
+	Size		limit = table_limit(joins, join);
+	ZsProbeFill result;
+
+	join->read = true;
+	if (join->below != NULL && !join->below->given_up)
+	{
+		if (zsnode_agg_joins_start(join->below))
+		{
+			zsexpr_input_start(join->batches);
+			result = zsprobe_table_fill(join->table, join->batches, false, limit);
+			if (result != ZS_PROBE_NEEDS_ROWS)
+				return result;
+			give_up(join->below);
+			zsprobe_table_forget(join->table);
+		}
+		ExecReScan(join->build);
+	}
+	zsexpr_input_start(join->rows);
+	return zsprobe_table_fill(join->table, join->rows, true, limit);
+}
+
 /* Fills the join's table, unless the one that is there is still right; false if it is too large. */
 static bool
 fill_table(const ZsAggJoins *joins, AggJoin *join)
@@ -278,34 +348,13 @@ fill_table(const ZsAggJoins *joins, AggJoin *join)
 	zsprobe_table_forget(join->table);
 	if (instrument != NULL)
 		InstrStartNode(instrument);
-	join->read = true;
-	zsexpr_input_start(join->rows);
-	result = zsprobe_table_fill(join->table, join->rows, table_limit(joins, join));
+	result = read_build(joins, join);
 	join->nrows = zsprobe_table_rows(join->table);
 	join->is_array = zsprobe_table_is_array(join->table);
 	if (instrument != NULL)
 		InstrStopNode(instrument, (double) join->nrows);
 	join->filled = result == ZS_PROBE_FILLED;
 	return join->filled;
-}
-
-/* Hands the joins back to core, as if they had not been touched. */
-static void
-give_up(ZsAggJoins *joins)
-{
-	joins->given_up = true;
-	for (int i = 0; i < joins->njoins; i++)
-	{
-		AggJoin    *join = &joins->joins[i];
-
-		zsprobe_table_forget(join->table);
-		if (join->read && join->hash->ps.instrument != NULL)
-			InstrEndLoop(join->hash->ps.instrument);
-		if (join->read && join->build->chgParam == NULL)
-			ExecReScan(join->build);
-		if (join->real != NULL)
-			ExecSetExecProcNode(&join->state->js.ps, join->real);
-	}
 }
 
 /* Is there no row in the join, whatever the probe side has? */
@@ -357,29 +406,46 @@ zsnode_agg_joins_start(ZsAggJoins *joins)
 
 /* ---- EXPLAIN -------------------------------------------------------------------------------- */
 
+/* How many joins they are, with those of inner sides. */
+static int
+count_joins(const ZsAggJoins *joins)
+{
+	int			n = joins == NULL ? 0 : joins->njoins;
+
+	for (int i = 0; joins != NULL && i < joins->njoins; i++)
+		n += count_joins(joins->joins[i].below);
+	return n;
+}
+
+/* Adds to the list what is known of the tables, in the order in which they are needed. */
+static List *
+describe_tables(const ZsAggJoins *joins, List *tables)
+{
+	for (int i = 0; joins != NULL && !joins->given_up && i < joins->njoins; i++)
+	{
+		const AggJoin *join = &joins->joins[i];
+
+		if (!join->filled)
+			continue;
+		tables = describe_tables(join->below, tables);
+		tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows",
+										  join->is_array ? "array" : "hash", join->nrows));
+	}
+	return tables;
+}
+
 /* What EXPLAIN tells of them: how many, and with ANALYZE how they went. */
 void
 zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es)
 {
-	int			njoins = joins == NULL ? 0 : joins->njoins;
-	List	   *tables = NIL;
+	int			njoins = count_joins(joins);
 
 	if (es->format != EXPLAIN_FORMAT_TEXT || njoins > 0)
 		ExplainPropertyInteger("Joins by Batches", NULL, njoins, es);
 	if (!es->analyze || njoins == 0)
 		return;
 	if (joins->given_up)
-	{
 		ExplainPropertyText("Join Tables", "too large", es);
-		return;
-	}
-	for (int i = 0; i < njoins; i++)
-	{
-		const AggJoin *join = &joins->joins[i];
-
-		if (join->filled)
-			tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows",
-											  join->is_array ? "array" : "hash", join->nrows));
-	}
-	ExplainPropertyList("Join Tables", tables, es);
+	else
+		ExplainPropertyList("Join Tables", describe_tables(joins, NIL), es);
 }

@@ -40,7 +40,7 @@ typedef struct ZsSpineJoin
 	AttrNumber *columns;		/* for each column of build its number there, or 0 */
 } ZsSpineJoin;
 
-/* Hash joins on each other's outer sides, and a scan of ours below all of them. */
+/* Hash joins on each other's outer sides, maybe none, and a scan of ours below all of them. */
 typedef struct ZsSpine
 {
 	CustomScanState *scan;
@@ -50,8 +50,12 @@ typedef struct ZsSpine
 	List	   *exprs;			/* what was asked for, over these columns */
 } ZsSpine;
 
-extern ZsSpine *zsnode_spine_find(PlanState *top, List *exprs);
+extern ZsSpine *zsnode_spine_find(PlanState *top, List *exprs, int least);
 extern TupleDesc zsnode_spine_desc(const ZsSpine *spine, int njoins);
+
+/* ---- node_agg_build.c ---- */
+
+extern ZsInput *zsnode_build_input_create(PlanState *node, List *exprs, ZsInput *below);
 
 /* ---- node_agg_join.c ---- */
 

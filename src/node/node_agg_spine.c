@@ -219,11 +219,11 @@ choose_build_columns(const ZsSpine *spine, ZsSpineJoin *join)
 
 /*
  * The spine whose topmost join is top, which is to return the expressions over top's rows
- * (OUTER_VAR).  NULL if there is none, or something of it cannot be done without its rows.  Memory
- * comes from the current context.
+ * (OUTER_VAR).  NULL if there is none of so many joins at least, or something of it cannot be done
+ * without its rows.  Memory comes from the current context.
  */
 ZsSpine *
-zsnode_spine_find(PlanState *top, List *exprs)
+zsnode_spine_find(PlanState *top, List *exprs, int least)
 {
 	ZsSpine    *spine;
 	Place		place;
@@ -233,13 +233,13 @@ zsnode_spine_find(PlanState *top, List *exprs)
 
 	for (; IsA(node, HashJoinState) && !node->plan->parallel_aware; node = outerPlanState(node))
 		njoins++;
-	if (njoins == 0 || njoins > MAX_JOINS || !IsA(node, CustomScanState) ||
+	if (njoins < least || njoins > MAX_JOINS || !IsA(node, CustomScanState) ||
 		((CustomScan *) node->plan)->methods != &zsnode_scan_methods)
 		return NULL;
 	spine = palloc0(sizeof(ZsSpine));
 	spine->scan = (CustomScanState *) node;
 	spine->njoins = njoins;
-	spine->joins = palloc0(njoins * sizeof(ZsSpineJoin));
+	spine->joins = palloc0(Max(njoins, 1) * sizeof(ZsSpineJoin));
 	node = top;
 	for (int i = njoins - 1; i >= 0; i--, node = outerPlanState(node))
 	{

@@ -76,6 +76,7 @@ struct ZsProbeTable
 	const ZsGroupKey *build_keys;
 	const ZsGroupKey *probe_keys;
 	int			keep;			/* of ZsProbeKeep */
+	bool		by_rows;		/* odd values of the input have datums: those of core's rows */
 
 	uint32		nrows;
 	uint32		maxrows;
@@ -209,7 +210,7 @@ extern void zsprobe_ints_set(ZsProbeTable *table, ZsProbeInts *ints, uint32 row,
 extern uint64 *zsprobe_bitmap_grow(ZsProbeTable *table, uint64 *bits, uint32 old, uint32 n);
 extern void zsprobe_column_init(ZsProbeColumn *column, Form_pg_attribute att, bool wanted);
 extern void zsprobe_column_forget(ZsProbeColumn *column);
-extern void zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput *input,
+extern bool zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput *input,
 								  const uint64 *sel, const uint16 *list, uint32 n);
 extern uint64 zsprobe_column_serial(ZsProbeColumn *column);
 

@@ -209,7 +209,10 @@ turn_to_datums(ZsProbeTable *table, ZsProbeColumn *column, uint32 rows)
 	column->form = ZS_PROBE_DATUMS;
 }
 
-/* The vector of the batch's column in the form that the column has, which may become another. */
+/*
+ * The vector of the batch's column in the form that the column has, which may become another; NULL
+ * if there are values that only rows give.
+ */
 static const ZsColumnVector *
 batch_vector(ZsProbeTable *table, ZsProbeColumn *column, AttrNumber attno, ZsInput *input,
 			 const uint64 *sel)
@@ -226,7 +229,7 @@ batch_vector(ZsProbeTable *table, ZsProbeColumn *column, AttrNumber attno, ZsInp
 		if (vector != NULL && vector->has_nulls)
 			zskernel_bits_andnot(values, vector->nulls);
 		any = zskernel_bits_any(values);
-		if (vector != NULL && vector->dscales == NULL &&
+		if (vector != NULL && vector->vals != NULL && vector->dscales == NULL &&
 			!(vector->has_odd && zskernel_bits_meet(vector->odd, sel)) &&
 			(!any || !column->has_scale || column->scale == vector->scale))
 		{
@@ -239,6 +242,9 @@ batch_vector(ZsProbeTable *table, ZsProbeColumn *column, AttrNumber attno, ZsInp
 	}
 	vector = zsexpr_input_column(input, attno, column->typbyval ? ZS_WANT_INT : ZS_WANT_DATUM,
 								 sel);
+	if (vector == NULL || (column->typbyval ? vector->vals == NULL : vector->datums == NULL) ||
+		(!table->by_rows && vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+		return NULL;
 	if (column->form == ZS_PROBE_CODES && vector->has_odd &&
 		zskernel_bits_meet(vector->odd, sel))
 		turn_to_datums(table, column, table->nrows);
@@ -267,15 +273,20 @@ zsprobe_bitmap_grow(ZsProbeTable *table, uint64 *bits, uint32 old, uint32 n)
 	return bits;
 }
 
-/* Appends the column of n rows of the input's batch, from row nrows of the table on. */
-void
+/*
+ * Appends the column of n rows of the input's batch, from row nrows of the table on.  False if
+ * there are values that only rows give; then the table is of no use any more.
+ */
+bool
 zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput *input, const uint64 *sel,
 					  const uint16 *list, uint32 n)
 {
 	ZsProbeColumn *column = &table->columns[attno - 1];
 	const ZsColumnVector *vector = batch_vector(table, column, attno, input, sel);
 
-	Assert(column->wanted && vector != NULL && table->nrows + n <= table->maxrows);
+	Assert(column->wanted && table->nrows + n <= table->maxrows);
+	if (vector == NULL)
+		return false;
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		row = table->nrows + i;
@@ -302,6 +313,7 @@ zsprobe_column_append(ZsProbeTable *table, AttrNumber attno, ZsInput *input, con
 		}
 		zsprobe_ints_set(table, &column->ints, row, value);
 	}
+	return true;
 }
 
 /* The serial of the column's dictionary. */

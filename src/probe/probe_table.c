@@ -224,13 +224,19 @@ create_groups(ZsProbeTable *table)
 	table->groups = zsagg_groups_create(table->context, table->nkeys, table->group_keys);
 }
 
-/* Notes the integers by which rows of the batch are found, and where they lie. */
-static void
+/*
+ * Notes the integers by which rows of the batch are found, and where they lie; false if only rows
+ * give them.
+ */
+static bool
 note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *list, uint32 n)
 {
 	const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
 													   ZS_WANT_INT, sel);
 
+	if (vector == NULL || vector->vals == NULL ||
+		(vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+		return false;
 	if (table->nkeyed == 0)
 		table->min = table->max = vector->vals[list[0]];
 	for (uint32 i = 0; i < n; i++)
@@ -242,22 +248,25 @@ note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *
 		if (table->ints == &table->own_ints)
 			zsprobe_ints_set(table, &table->own_ints, table->nrows + i, value);
 	}
+	return true;
 }
 
-/* Appends the n rows of list of the batch, with the columns that are wanted. */
-static void
+/* Appends the n rows of list of the batch, with the columns that are wanted; false as above. */
+static bool
 append_rows(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *list, uint32 n)
 {
 	for (int i = 0; i < table->ncolumns; i++)
 	{
-		if (table->columns[i].wanted)
-			zsprobe_column_append(table, (AttrNumber) (i + 1), input, sel, list, n);
+		if (table->columns[i].wanted &&
+			!zsprobe_column_append(table, (AttrNumber) (i + 1), input, sel, list, n))
+			return false;
 	}
 	table->nrows += n;
+	return true;
 }
 
-/* Adds rows of the batch that have all keys. */
-static void
+/* Adds rows of the batch that have all keys; false as above. */
+static bool
 add_keyed(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 {
 	MemoryContext old;
@@ -266,9 +275,12 @@ add_keyed(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 	uint32		n = zskernel_bits_list(sel, list);
 
 	if (n == 0)
-		return;
+		return true;
 	if (table->by_ints)
-		note_ints(table, input, sel, list, n);
+	{
+		if (!note_ints(table, input, sel, list, n))
+			return false;
+	}
 	else
 	{
 		uint32		kept = 0;
@@ -284,18 +296,18 @@ add_keyed(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 		n = kept;
 	}
 	table->nkeyed += n;
-	append_rows(table, input, sel, list, n);
+	return append_rows(table, input, sel, list, n);
 }
 
-/* Adds rows of the batch that nobody finds. */
-static void
+/* Adds rows of the batch that nobody finds; false as above. */
+static bool
 add_keyless(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 {
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(sel, list);
 
 	if (n == 0)
-		return;
+		return true;
 	Assert((table->keep & ZS_PROBE_KEYLESS) && table->nrows + n <= table->maxrows);
 	if (table->keyless == NULL)
 		table->keyless = zsprobe_bitmap_grow(table, NULL, 0, table->maxrows);
@@ -307,11 +319,11 @@ add_keyless(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 		if (table->by_ints && table->ints == &table->own_ints)
 			zsprobe_ints_set(table, &table->own_ints, table->nrows + i, 0);
 	}
-	append_rows(table, input, sel, list, n);
+	return append_rows(table, input, sel, list, n);
 }
 
-/* Adds the rows of the input's present batch. */
-static void
+/* Adds the rows of the input's present batch; false as above. */
+static bool
 add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 {
 	uint64		sel[ZS_KERNEL_WORDS];
@@ -324,15 +336,18 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 		const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[k].attno,
 														   ZS_WANT_NULLS, batch->sel);
 
+		if (vector == NULL)
+			return false;
 		if (vector->has_nulls)
 			zskernel_bits_andnot(sel, vector->nulls);
 	}
-	add_keyed(table, input, sel);
+	if (!add_keyed(table, input, sel))
+		return false;
 	if (!(table->keep & ZS_PROBE_KEYLESS))
-		return;
+		return true;
 	zskernel_bits_copy(others, batch->sel);
 	zskernel_bits_andnot(others, sel);
-	add_keyless(table, input, others);
+	return add_keyless(table, input, others);
 }
 
 /* ---- keys that are integers --------------------------------------------------------------- */
@@ -400,11 +415,12 @@ hash_ints(ZsProbeTable *table)
 }
 
 /*
- * Takes all rows of the input, which the caller has started, for the table, which has none.  limit:
- * bytes that it may take.  Errors: those of the input's rows.
+ * Takes all rows of the input, which the caller has started, for the table, which has none.
+ * by_rows: it collects core's rows, so nothing else gives values.  limit: bytes that the table may
+ * take.  Errors: those of the input's rows.
  */
 ZsProbeFill
-zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
+zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit)
 {
 	const ZsBatch *batch;
 
@@ -412,6 +428,7 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
 	table->values = GenerationContextCreate(table->context, "zedstore join values",
 											ALLOCSET_DEFAULT_SIZES);
 	table->ints = &table->own_ints;
+	table->by_rows = by_rows;
 	if (!table->by_ints)
 		create_groups(table);
 	else if (table->columns[table->build_keys[0].attno - 1].wanted)
@@ -419,7 +436,11 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, Size limit)
 	while ((batch = zsexpr_input_next(input)) != NULL)
 	{
 		CHECK_FOR_INTERRUPTS();
-		add_batch(table, input, batch);
+		if (!add_batch(table, input, batch))
+		{
+			Assert(!by_rows);
+			return ZS_PROBE_NEEDS_ROWS;
+		}
 		if (zsprobe_table_memory(table) > limit || table->nrows >= PG_INT32_MAX / 2)
 			return ZS_PROBE_TOO_LARGE;
 	}
