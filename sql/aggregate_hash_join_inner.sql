@@ -38,6 +38,8 @@ EXPLAIN (COSTS OFF) SELECT d.c, count(*), sum(f.x) FROM z_fact f JOIN (z_dim d J
 SELECT test.inner_lines('SELECT d.c, count(*), sum(f.x) FROM z_fact f JOIN (z_dim d JOIN (SELECT * FROM z_sub WHERE w < 5) s ON s.b = d.b) ON d.a = f.a GROUP BY d.c');
 SELECT test.inner_lines('SELECT l.k, count(*) FROM z_fact f JOIN (SELECT k, a FROM z_large) l ON l.a = f.a GROUP BY l.k');
 RESET zedstore.debug_vector;
+-- without groups, too, which pays since no rows are made
+EXPLAIN (COSTS OFF) SELECT count(*) FROM z_fact f JOIN z_dim d ON d.a = f.a;
 -- columns of all kinds of types, as keys, as groups and in aggregates
 SELECT test.twins(query => format('SELECT d.%s, count(*), sum(f.x) FROM @_fact f LEFT JOIN @_dim d ON d.a = f.a GROUP BY 1', c), plan => 'Joins by Batches: 1', :how), c
 	FROM unnest('{a,b,t,c,n,m,f,f4,d,ts,u,y,flag,e,name,v,o}'::text[]) c;

@@ -162,6 +162,9 @@ RESET hash_mem_multiplier;
 -- chosen by its costs, where it pays; never for tables of others
 EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY name;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM z_row JOIN z_dim USING (k);
+SET zedstore.enable_vector_join = off;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM z_row JOIN z_dim USING (k);
+RESET zedstore.enable_vector_join;
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM h_row JOIN h_dim USING (k) GROUP BY name;
 RESET zedstore.debug_vector;

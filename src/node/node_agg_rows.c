@@ -43,6 +43,7 @@
 #include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
+#include "zs_node_scan.h"
 
 /* Columns of an input of rows, and keys and aggregates over them. */
 typedef struct RowSpec
@@ -209,11 +210,36 @@ is_dear(const ZsAgg *agg, const RowSpec *spec)
 }
 
 /*
- * Are keys and aggregates known, and is it worth while to collect rows for them?  *divisible: core
- * can combine them, too.
+ * Are no rows made at all, since the path's joins are going to be done by batches
+ * (node_agg_join.c), of a table of more than one?  Inputs of aggregates without programs, or whole
+ * rows, need rows.
  */
 static bool
-can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
+joins_by_batches(const Path *path, const List *inputs)
+{
+	int			njoins = 0;
+	ListCell   *lc;
+
+	foreach(lc, inputs)
+	{
+		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
+			return false;
+	}
+	if (IsA(path, ProjectionPath) && ((const ProjectionPath *) path)->dummypp)
+		path = ((const ProjectionPath *) path)->subpath;
+	for (; IsA(path, HashPath) && !path->parallel_aware;
+		 path = ((const HashPath *) path)->jpath.outerjoinpath)
+		njoins++;
+	return zs_enable_vector_join && njoins > 0 && zsnode_scan_is_path(path) &&
+		path->parent->tuples > ZS_STRIPE_ROWS;
+}
+
+/*
+ * Are keys and aggregates known, and is it worth while to collect rows of the path for them?
+ * *divisible: core can combine them, too.
+ */
+static bool
+can_run(const ZsAggQuery *query, const RowSpec *spec, const Path *child, bool *divisible)
 {
 	TupleDesc	desc = ExecTypeFromExprList(spec->inputs);
 	int			ndear = 0;
@@ -238,7 +264,8 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
 		ndear += is_dear(&agg, spec) ? 1 : 0;
 		*divisible &= zsagg_has_partial(&agg);
 	}
-	return query->keys != NIL || ndear > 1 || zs_debug_vector != ZS_DEBUG_VECTOR_OFF;
+	return query->keys != NIL || ndear > 1 || joins_by_batches(child, spec->inputs) ||
+		zs_debug_vector != ZS_DEBUG_VECTOR_OFF;
 }
 
 static Cost
@@ -249,8 +276,8 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 
 	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
-	per_row = ZS_COST_PER_INPUT_ROW + ZS_COST_PER_INPUT_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
-		ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
+	per_row = ZS_COST_PER_INPUT_ROW + ZS_COST_PER_INPUT_COLUMN * list_length(spec->inputs) +
+		inputs.per_tuple + ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
 	if (query->keys != NIL)
 		per_row += ZS_COST_PER_KEY * list_length(query->keys) +
 			(ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE / 2 : ZS_COST_PROBE / 2);
@@ -287,7 +314,7 @@ find_spec(const ZsAggQuery *query, const Path *child, RowSpec *spec, bool *divis
 		return false;
 	make_spec(query, query->aggrefs, spec);
 	return !lacks_column((Node *) spec->inputs, child->pathtarget->exprs) &&
-		can_run(query, spec, divisible);
+		can_run(query, spec, child, divisible);
 }
 
 /*
