@@ -55,6 +55,7 @@ sub normalized
 	$text =~ s/^LOCATION: .*\n//mg;    # a line of the server's source
 	$text =~ s/\bpg_temp_\d+(?:_\d+)?/pg_temp/g;
 	$text =~ s/\btwin_(?:heap|zedstore)\b/twin/g;
+	$text =~ s/\b(transaction|relation|database) \d+/$1 N/g;    # in contexts of 19
 	$text =~ s/^Access method: .*\n//mg;
 	$text =~ s/^\\(?:un)?restrict .*\n//mg;
 	return $text;
