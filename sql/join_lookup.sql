@@ -94,6 +94,21 @@ insert into queries (query) select format('select %s from few_@ f %s', out, rest
 	-- what may raise an error meets all rows
 	('f.id, l.nr', 'join line_@ l on l.ord = f.big where 100 / (l.nr - 7) < 5'),
 	('f.id, l.nr', 'join line_@ l on l.ord = 100 / (f.id - 9)'),
+	-- conditions that say nothing about a column, or more than one thing
+	('f.id, l.nr', 'join line_@ l on case when f.id = 1 then f.big when f.id = 2 then null
+		else l.ord end = 4001 and l.ord < 10'),
+	('f.id, l.nr', 'join line_@ l on l.ord = f.big or l.ord = f.k or (l.ord < f.id and l.nr = 1)'),
+	('f.id, l.nr', 'join line_@ l on l.ord = any (array[f.big, f.k, null])'),
+	('f.id, l.nr', 'join line_@ l on l.ord is not distinct from f.big'),
+	('f.id, l.nr', 'join line_@ l on l.ord = (select max(big) from few_@ g where g.id = f.id)'),
+	('f.id, l.nr', 'join line_@ l on l.name like f.name || ''%'''),
+	('f.id, l.nr', 'join line_@ l on (l.ord, l.nr) = (f.big, 2)'),
+	('f.id, l.nr', 'join line_@ l on (l.ord, l.nr) >= (f.big, 2) and (l.ord, l.nr) < (f.big, 4)'),
+	('f.id, l.nr', 'join line_@ l on not (l.ord <> f.big)'),
+	('f.id, l.nr', 'join (select ord, nr, coalesce(ord, 7) as c from line_@ where nr < 4) l
+		on l.c = f.big'),
+	('f.id, l.c, g.id', 'left join (select ord, nr, coalesce(ord, 7) as c from line_@
+		where nr < 4) l on l.ord = f.big left join few_@ g on g.big = l.c'),
 	('f.id, l.xmin is not null', 'join line_@ l on l.ord = f.id'),
 	('f.id, l is null, (l).nr', 'left join line_@ l on l.ord = f.big')) q(out, rest);
 update queries set heap = test.digest(query, 'h');

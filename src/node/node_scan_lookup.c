@@ -60,22 +60,58 @@ typedef struct Lookup
 
 /* ---- clauses ----------------------------------------------------------------------------- */
 
+/* Arguments of a comparison: NULL is in the place of those without a column of the relation. */
+static List *
+forget_arguments(Lookup *lookup, List *args)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, args)
+	{
+		Node	   *arg = lfirst(lc);
+
+		if (!bms_is_member(lookup->rel->relid, pull_varnos(lookup->root, arg)))
+			arg = (Node *) makeNullConst(exprType(arg), exprTypmod(arg), exprCollation(arg));
+		result = lappend(result, arg);
+	}
+	return result;
+}
+
 /*
- * expression_tree_mutator callback: puts NULL in the place of what other relations give, which is
- * one value in each scan.
+ * The condition with NULL in the place of what it compares columns of the relation with: what other
+ * relations give is one value in each scan.
  */
 static Node *
-forget_others(Node *node, void *arg)
+forget_others(Lookup *lookup, Node *node)
 {
-	Lookup	   *lookup = arg;
+	Node	   *copy;
+	ListCell   *lc;
 
-	if (node == NULL)
-		return NULL;
 	check_stack_depth();
-	if (!IsA(node, List) && !IsA(node, Const) &&
-		!bms_is_member(lookup->rel->relid, pull_varnos(lookup->root, node)))
-		return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
-	return expression_tree_mutator(node, forget_others, arg);
+	if (!IsA(node, OpExpr) && !IsA(node, ScalarArrayOpExpr) && !IsA(node, FuncExpr) &&
+		!IsA(node, DistinctExpr) && !IsA(node, BoolExpr))
+		return node;
+	copy = copyObject(node);
+	switch (nodeTag(copy))
+	{
+		case T_OpExpr:
+		case T_DistinctExpr:
+			((OpExpr *) copy)->args = forget_arguments(lookup, ((OpExpr *) copy)->args);
+			break;
+		case T_ScalarArrayOpExpr:
+			((ScalarArrayOpExpr *) copy)->args =
+				forget_arguments(lookup, ((ScalarArrayOpExpr *) copy)->args);
+			break;
+		case T_FuncExpr:
+			((FuncExpr *) copy)->args = forget_arguments(lookup, ((FuncExpr *) copy)->args);
+			break;
+		default:
+			foreach(lc, castNode(BoolExpr, copy)->args)
+				lfirst(lc) = forget_others(lookup, lfirst(lc));
+			break;
+	}
+	return copy;
 }
 
 /* Does the clause say which zone maps of the column a scan need look at, once it is evaluated? */
@@ -85,7 +121,7 @@ bounds_column(Lookup *lookup, AttrNumber attno, Node *clause)
 	ZsZoneSet	set;
 
 	return zsscan_zone_set_of(RelationGetDescr(lookup->table), lookup->rel->relid, attno,
-							  forget_others(clause, lookup), NULL, &set);
+							  forget_others(lookup, clause), NULL, &set);
 }
 
 /* Is the clause an equality, of which one value passes? */
