@@ -965,10 +965,10 @@ query_modes(int session, Table *table)
 
 	make_keys(table, "t", true, &keys);
 	if (!keys.hashed || chance(30))
-		query = S("select sum(%s), avg(%s), var_samp(%s), min(%s), any_value(%s), sum(%s::float8 * 0.1) from %s t%s", value, value, value, value, value, value, table->name,
+		query = S("select sum(%s), avg(%s), var_samp(%s), min(%s), any_value(%s) is null, sum(%s::float8 * 0.1) from %s t%s", value, value, value, value, value, value, table->name,
 				  where_clause(table, "t"));
 	else
-		query = S("select %s, sum(%s), avg(%s), stddev(%s), max(%s), any_value(t.id) from %s t%s group by %s", keys.show, value, value, value, value, table->name,
+		query = S("select %s, sum(%s), avg(%s), stddev(%s), max(%s), any_value(t.id) between min(t.id) and max(t.id) from %s t%s group by %s", keys.show, value, value, value, value, table->name,
 				  where_clause(table, "t"), keys.group);
 	compare_modes(session, query);
 }
