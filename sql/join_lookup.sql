@@ -114,7 +114,9 @@ insert into queries (query) select format('select %s from few_@ f %s', out, rest
 update queries set heap = test.digest(query, 'h');
 select nr, l.same from queries, look(query, heap) l order by nr;
 set zedstore.enable_zone_lookups = off;
-select nr, l.* from queries, look(query, heap) l order by nr;
+select string_agg(nr::text, ' ' order by nr) filter (where same !~ '^same') as different,
+	string_agg(nr::text, ' ' order by nr) filter (where scan ~ 'Zed[a-zA-Z]*: [^+]* f[.]') as lookups
+	from queries, look(query, heap) l;
 reset zedstore.enable_zone_lookups;
 
 -- hash joins are as good where there are many rows: how often a loop turns
@@ -124,7 +126,8 @@ reset zedstore.debug_switch_after;
 -- loops alone, row by row and checked
 set enable_hashjoin = off;
 set enable_mergejoin = off;
-select nr, l.* from queries, look(query, heap) l order by nr;
+select nr, case when scan ~ '^Zed' then scan end as scan, same
+	from queries, look(query, heap) l order by nr;
 set zedstore.debug_vector = verify;
 select nr, l.same from queries, look(query, heap) l order by nr;
 set zedstore.debug_vector = rows;
