@@ -15,6 +15,7 @@ set enable_nestloop = off;
 set enable_mergejoin = off;
 set join_collapse_limit = 1;
 set from_collapse_limit = 1;
+set zedstore.enable_zone_lookups = off;
 
 -- EXPLAIN ANALYZE without what versions of the server show differently
 create function ran(query text) returns setof text language plpgsql as $$

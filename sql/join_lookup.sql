@@ -115,7 +115,8 @@ update queries set heap = test.digest(query, 'h');
 select nr, l.same from queries, look(query, heap) l order by nr;
 set zedstore.enable_zone_lookups = off;
 select string_agg(nr::text, ' ' order by nr) filter (where same !~ '^same') as different,
-	string_agg(nr::text, ' ' order by nr) filter (where scan ~ 'Zed[a-zA-Z]*: [^+]* f[.]') as lookups
+	string_agg(nr::text, ' ' order by nr)
+		filter (where scan ~ 'Zed[a-zA-Z]*: [^+]* f[.]') as lookups
 	from queries, look(query, heap) l;
 reset zedstore.enable_zone_lookups;
 
