@@ -14,6 +14,7 @@
 
 #include "access/genam.h"
 #include "access/relation.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "funcapi.h"
@@ -64,6 +65,31 @@ put_row(DirtyScan *scan, Datum a)
 	tuplestore_putvalues(scan->rsinfo->setResult, scan->rsinfo->setDesc, values, nulls);
 }
 
+/*
+ * A copy for a trigger, or for ANALYZE: a heap tuple whose header has no TID is a composite value,
+ * with its type where others have xmin, and heap_deform_tuple() of some minor versions looks that
+ * up.
+ */
+static void
+check_copy(TupleTableSlot *slot)
+{
+	bool		isnull;
+	HeapTuple	tuple;
+	HeapTupleHeader header;
+
+	/* the copy is to have it, too */
+	(void) slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull);
+	tuple = ExecCopySlotHeapTuple(slot);
+	header = tuple->t_data;
+	if (!ItemPointerEquals(&tuple->t_self, &slot->tts_tid))
+		elog(ERROR, "a copy has another TID");
+	if (!ItemPointerIsValid(&header->t_ctid) &&
+		(HeapTupleHeaderGetTypeId(header) != slot->tts_tupleDescriptor->tdtypeid ||
+		 HeapTupleHeaderGetTypMod(header) != slot->tts_tupleDescriptor->tdtypmod))
+		elog(ERROR, "a copy is a composite value of another type");
+	heap_freetuple(tuple);
+}
+
 static void
 put_slot(DirtyScan *scan, TupleTableSlot *slot)
 {
@@ -71,6 +97,7 @@ put_slot(DirtyScan *scan, TupleTableSlot *slot)
 	Datum		a = slot_getattr(slot, 1, &isnull);
 
 	put_row(scan, a);
+	check_copy(slot);
 }
 
 static void
