@@ -212,7 +212,7 @@ append_to_file("$dir/lookup.sql", <<'SQL');
 \set id random(1, 5000)
 select 1 / (count(*) = 1 and min(pad) = md5(:id::text))::int from load where id = :id;
 SQL
-my $bench = start_pgbench($primary, '-c', 6, '-j', 2, '-t', 30, '--max-tries', 10,
+my $bench = pgbench_rounds($primary, '-c', 6, '-j', 2, '-t', 30, '--max-tries', 10,
 	'-f', "$dir/move.sql\@10", '-f', "$dir/come_and_go.sql\@5", '-f', "$dir/bulk.sql\@1",
 	'-f', "$dir/read.sql\@1", '-f', "$dir/lookup.sql\@8");
 my $moved = 0;
@@ -231,7 +231,7 @@ for (my $round = 1; $round <= 5 || !$moved && $round <= 50; $round++)
 		'select sum(v), count(*) filter (where id <= 5000 and pad = md5(id::text)) from load');
 	$wrong .= "$seen\n" if $seen ne '500000|5000' && $seen ne '|0';
 }
-end_pgbench($bench, 'no error under load');
+end_pgbench_rounds($bench, 'no error under load');
 is($wrong, '', 'the standby saw no wrong sum');
 cmp_ok($moved, '>', 0, 'pages moved');
 $primary->safe_psql('postgres', 'vacuum load');

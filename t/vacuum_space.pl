@@ -371,7 +371,7 @@ append_to_file("$dir/lookup.sql", <<'SQL');
 \set id random(1, 5000)
 select 1 / (count(*) = 1)::int from load where id = :id;
 SQL
-my $bench = start_pgbench($primary, '-c', 6, '-j', 2, '-t', 300,
+my $bench = pgbench_rounds($primary, '-c', 6, '-j', 2, '-t', 300,
 	'-f', "$dir/move.sql\@10", '-f', "$dir/come_and_go.sql\@8",
 	'-f', "$dir/read.sql\@1", '-f', "$dir/lookup.sql\@6");
 my $holder = $primary->background_psql('postgres');
@@ -390,7 +390,7 @@ for (1 .. 5)
 	$primary->safe_psql('postgres', $_) for 'delete from load where id < 0', 'vacuum load';
 }
 $holder->quit;
-end_pgbench($bench, 'no error under load');
+end_pgbench_rounds($bench, 'no error under load');
 is($primary->safe_psql('postgres', 'select count(*), sum(v) from load where id <= 5000'),
 	'5000|500000', 'nothing is lost');
 $primary->safe_psql('postgres', 'vacuum load');

@@ -28,8 +28,8 @@ our @EXPORT = qw(
   zs_problems
   wait_for_sql
   write_move_script
-  start_pgbench
-  end_pgbench
+  pgbench_rounds
+  end_pgbench_rounds
   has_injection_points
   build_c
 );
@@ -214,9 +214,9 @@ SQL
 	return;
 }
 
-# pgbench with these arguments, again and again until end_pgbench(): whatever a test does between
-# the two has company, however fast or slow the machine is.  The end waits for a run.
-sub start_pgbench
+# pgbench with these arguments, again and again until end_pgbench_rounds(): whatever a test does
+# between the two has company, however fast or slow the machine is.  The end waits for a run.
+sub pgbench_rounds
 {
 	my ($node, @arguments) = @_;
 	my %load = (stop => PostgreSQL::Test::Utils::tempdir . '/stop', out => '', err => '');
@@ -231,7 +231,7 @@ sub start_pgbench
 }
 
 # Ends it; checks that no client met an error.
-sub end_pgbench
+sub end_pgbench_rounds
 {
 	my ($load, $title) = @_;
 
