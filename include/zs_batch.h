@@ -86,6 +86,13 @@ typedef struct ZsColumnVector
 	uint64		serial;			/* of the dictionary: no other has had the same */
 } ZsColumnVector;
 
+/* Are there rows of sel, a bitmap of the batch's rows, of which only a slot gives the value? */
+static inline bool
+zs_vector_has_odd(const ZsColumnVector *vector, const uint64 *sel)
+{
+	return vector->has_odd && zskernel_bits_meet(vector->odd, sel);
+}
+
 /* What is known of a column of a batch without decoding it. */
 typedef struct ZsColumnBounds
 {

@@ -257,7 +257,7 @@ key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 		return zsexpr_run(key->expr, input, sel, &counts);
 	vector = zsexpr_input_column(input, key->attno, zsagg_is_string_key(key) ? ZS_WANT_TEXT :
 								 zsexpr_want_of(key->domain), sel);
-	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+	if (vector == NULL || zs_vector_has_odd(vector, sel))
 		return NULL;
 	return vector;
 }

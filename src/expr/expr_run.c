@@ -48,7 +48,7 @@ run_column(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	const ZsColumnVector *vector = zsexpr_input_column(run->input, expr->attno, want, sel);
 
 	Assert(expr->attno > 0 && expr->attno <= run->input->desc->natts);
-	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+	if (vector == NULL || zs_vector_has_odd(vector, sel))
 		return false;
 	Assert(zsexpr_is_string(expr) ? vector->codes != NULL || vector->datums != NULL :
 		   vector->vals != NULL);

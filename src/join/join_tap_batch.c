@@ -48,7 +48,7 @@ add_keys(TapKey *key, ZsInput *input, AttrNumber column, const ZsBatch *batch)
 	uint32		n = zskernel_bits_list(batch->sel, list);
 	bool		by_rows = vector == NULL ||
 		(is_int ? vector->vals == NULL : vector->datums == NULL) ||
-		(vector->has_odd && zskernel_bits_meet(vector->odd, batch->sel));
+		zs_vector_has_odd(vector, batch->sel);
 
 	Assert(column > 0 && column <= input->desc->natts);
 	for (uint32 i = 0; i < n; i++)

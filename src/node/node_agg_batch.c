@@ -71,7 +71,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		return false;
 	if (vector->has_nulls)
 		zskernel_bits_andnot(sel, vector->nulls);
-	if (vector->has_odd && zskernel_bits_meet(vector->odd, sel))
+	if (zs_vector_has_odd(vector, sel))
 		return false;
 	*argument = vector;
 	return true;

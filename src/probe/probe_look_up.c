@@ -39,8 +39,7 @@ int_vector(const ZsGroupKey *key, ZsInput *probe, const uint64 *sel)
 		zsexpr_run(key->expr, probe, sel, &counts) :
 		zsexpr_input_column(probe, key->attno, ZS_WANT_INT, sel);
 
-	if (vector == NULL || vector->vals == NULL ||
-		(vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+	if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
 		return NULL;
 	return vector;
 }

@@ -230,7 +230,7 @@ batch_vector(ZsProbeTable *table, ZsProbeColumn *column, AttrNumber attno, ZsInp
 			zskernel_bits_andnot(values, vector->nulls);
 		any = zskernel_bits_any(values);
 		if (vector != NULL && vector->vals != NULL && vector->dscales == NULL &&
-			!(vector->has_odd && zskernel_bits_meet(vector->odd, sel)) &&
+			!zs_vector_has_odd(vector, sel) &&
 			(!any || !column->has_scale || column->scale == vector->scale))
 		{
 			if (any)
@@ -243,10 +243,9 @@ batch_vector(ZsProbeTable *table, ZsProbeColumn *column, AttrNumber attno, ZsInp
 	vector = zsexpr_input_column(input, attno, column->typbyval ? ZS_WANT_INT : ZS_WANT_DATUM,
 								 sel);
 	if (vector == NULL || (column->typbyval ? vector->vals == NULL : vector->datums == NULL) ||
-		(!table->by_rows && vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+		(!table->by_rows && zs_vector_has_odd(vector, sel)))
 		return NULL;
-	if (column->form == ZS_PROBE_CODES && vector->has_odd &&
-		zskernel_bits_meet(vector->odd, sel))
+	if (column->form == ZS_PROBE_CODES && zs_vector_has_odd(vector, sel))
 		turn_to_datums(table, column, table->nrows);
 	return vector;
 }

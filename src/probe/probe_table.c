@@ -234,8 +234,7 @@ note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *
 	const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
 													   ZS_WANT_INT, sel);
 
-	if (vector == NULL || vector->vals == NULL ||
-		(vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+	if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
 		return false;
 	if (table->nkeyed == 0)
 		table->min = table->max = vector->vals[list[0]];
