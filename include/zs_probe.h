@@ -85,6 +85,7 @@ typedef struct ZsProbeSpec
 	PlanState  *node;			/* that is told of by instrumentation, or NULL */
 } ZsProbeSpec;
 
+extern bool zsprobe_join_fills_build(JoinType jointype);
 extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
 extern bool zsprobe_join_needs_build(JoinType jointype);
 extern ZsInput *zsprobe_join_create(const ZsProbeSpec *spec, EState *estate);

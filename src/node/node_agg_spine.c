@@ -37,6 +37,7 @@
 #include "zs_clause.h"
 #include "zs_compat.h"
 #include "zs_node_scan.h"
+#include "zs_probe.h"
 
 /* More joins than that are core's. */
 #define MAX_JOINS		32
@@ -61,15 +62,10 @@ is_nulled_above(const ZsSpine *spine, int njoins)
 {
 	for (int i = njoins; i < spine->njoins; i++)
 	{
-		switch (((HashJoin *) spine->joins[i].state->js.ps.plan)->join.jointype)
-		{
-			case JOIN_RIGHT:
-			case JOIN_FULL:
-			case JOIN_RIGHT_ANTI:
-				return true;
-			default:
-				break;
-		}
+		const HashJoin *join = (const HashJoin *) spine->joins[i].state->js.ps.plan;
+
+		if (zsprobe_join_fills_build(join->join.jointype))
+			return true;
 	}
 	return false;
 }

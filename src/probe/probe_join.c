@@ -199,13 +199,6 @@ fills_probe(const ZsProbeJoin *join)
 	return join->jointype == JOIN_LEFT || join->jointype == JOIN_FULL;
 }
 
-/* Are rows of the build side returned that have no partner, when all is known? */
-static bool
-fills_build(JoinType jointype)
-{
-	return jointype == JOIN_RIGHT || jointype == JOIN_FULL || jointype == JOIN_RIGHT_ANTI;
-}
-
 /* Leaves those pairs of the batch that pass the conditions, and tells the table of them. */
 static void
 test_pairs(ZsProbeJoin *join)
@@ -351,7 +344,7 @@ start_batch(ZsProbeJoin *join)
 			join_batch(join);
 			return true;
 		}
-		if (is_empty || !fills_build(join->jointype))
+		if (is_empty || !zsprobe_join_fills_build(join->jointype))
 			return false;
 		join->in_tail = true;
 		join->tail = 0;
@@ -499,6 +492,13 @@ static const ZsInputMethods join_methods = {
 	.end = end_join,
 };
 
+/* Does a join of that kind return rows of the build side that have no partner, at its end? */
+bool
+zsprobe_join_fills_build(JoinType jointype)
+{
+	return jointype == JOIN_RIGHT || jointype == JOIN_FULL || jointype == JOIN_RIGHT_ANTI;
+}
+
 /* What the table of a join of that kind keeps: bits of ZsProbeKeep. */
 int
 zsprobe_join_keeps(JoinType jointype, bool has_joinqual)
@@ -508,9 +508,9 @@ zsprobe_join_keeps(JoinType jointype, bool has_joinqual)
 
 	if ((jointype != JOIN_SEMI && jointype != JOIN_ANTI) || has_joinqual)
 		keep |= ZS_PROBE_COPIES;
-	if (fills_build(jointype))
+	if (zsprobe_join_fills_build(jointype))
 		keep |= ZS_PROBE_KEYLESS;
-	if (fills_build(jointype) || is_right_semi)
+	if (zsprobe_join_fills_build(jointype) || is_right_semi)
 		keep |= ZS_PROBE_MATCHED;
 	return keep;
 }
