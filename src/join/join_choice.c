@@ -40,7 +40,6 @@
 #include "optimizer/paths.h"
 
 #include "join_internal.h"
-#include "zs_base.h"
 #include "zs_node_scan.h"
 
 /* Is a part of the rows all that this level of the query is asked for? */
@@ -64,8 +63,7 @@ reads_anew(const ZsJoinPair *pair, const NestPath *path)
 	const Path *inner = path->jpath.innerjoinpath;
 
 	return inner->param_info == NULL || inner->total_cost > ZS_CHEAP_LOOKUP_COST ||
-		(zsnode_scan_is_lookup(inner) &&
-		 !(zs_enable_adaptive_join && zsjoin_pair_may_adapt(pair)));
+		(zsnode_scan_is_lookup(inner) && !zsjoin_pair_may_adapt(pair));
 }
 
 /*

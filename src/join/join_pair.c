@@ -22,6 +22,7 @@
 #include "optimizer/pathnode.h"
 
 #include "join_internal.h"
+#include "zs_base.h"
 #include "zs_cost.h"
 #include "zs_expr_guc.h"
 #include "zs_join.h"
@@ -138,7 +139,7 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	return pair->hashclauses != NIL;
 }
 
-/* May adaptive joins stand for loops of the pair, as far as the query and the pair go? */
+/* May adaptive joins stand for loops of the pair, as far as settings, the query and the pair go? */
 bool
 zsjoin_pair_may_adapt(const ZsJoinPair *pair)
 {
@@ -146,16 +147,16 @@ zsjoin_pair_may_adapt(const ZsJoinPair *pair)
 	 * Inner sides of joined partitions are parameterized by the parents; tees stand for paths of a
 	 * relation, not for those that leave out its duplicates.
 	 */
-	return pair->joinrel->reloptkind == RELOPT_JOINREL && pair->root->rowMarks == NIL &&
-		pair->root->parse->commandType == CMD_SELECT && !pair->is_unique;
+	return zs_enable_adaptive_join && pair->joinrel->reloptkind == RELOPT_JOINREL &&
+		pair->root->rowMarks == NIL && pair->root->parse->commandType == CMD_SELECT &&
+		!pair->is_unique;
 }
 
 /* Can a hash join of the pair have its hash table on the outer side? */
 bool
 zsjoin_pair_can_swap(const ZsJoinPair *pair)
 {
-	return pair->jointype == JOIN_INNER ||
-		(pair->jointype == JOIN_SEMI && ZS_HAS_RIGHT_SEMI && !pair->is_unique);
+	return pair->jointype == JOIN_INNER || (pair->jointype == JOIN_SEMI && ZS_HAS_RIGHT_SEMI);
 }
 
 /*

@@ -51,6 +51,5 @@ zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel
 		return;
 	if (zs_enable_robust_joins)
 		zsjoin_choice_drop_loops(&pair);
-	if (zs_enable_adaptive_join)
-		zsjoin_adaptive_add_paths(&pair);
+	zsjoin_adaptive_add_paths(&pair);
 }
