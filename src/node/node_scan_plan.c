@@ -324,6 +324,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		all_tested;
 	ClauseCosts clauses = {vector_clauses};
 	Cost		cpu;
+	ListCell   *next;
 	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
@@ -335,11 +336,16 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL && !scan->is_lookup)
 		return;
 
+	/* both lists have the same order; a look-up has clauses of joins behind these */
+	next = list_head(vector_clauses);
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (!list_member_ptr(vector_clauses, lfirst(lc)))
+		if (next != NULL && lfirst(next) == lfirst(lc))
+			next = lnext(vector_clauses, next);
+		else
 			others = lappend(others, lfirst(lc));
 	}
+	Assert(next == NULL || scan->is_lookup);
 	all_tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(all_tested * share_left), rows);
 	/* what zone maps leave out would not pass; what a join's keys leave out might */
@@ -450,21 +456,25 @@ zsnode_scan_lookup_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses
 	return &scan->path.path;
 }
 
+static bool
+is_scan_path(const Path *path)
+{
+	return path->pathtype == T_CustomScan &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
 /* Is it a path of a scan by batches, without parameters? */
 bool
 zsnode_scan_is_path(const Path *path)
 {
-	return path->pathtype == T_CustomScan && path->param_info == NULL &&
-		((const CustomPath *) path)->methods == &path_methods;
+	return path->param_info == NULL && is_scan_path(path);
 }
 
 /* Is it a path of a scan that looks rows up by values of other relations? */
 bool
 zsnode_scan_is_lookup(const Path *path)
 {
-	return path->pathtype == T_CustomScan &&
-		((const CustomPath *) path)->methods == &path_methods &&
-		((const ScanPath *) path)->is_lookup;
+	return is_scan_path(path) && ((const ScanPath *) path)->is_lookup;
 }
 
 /*
