@@ -215,11 +215,14 @@ SQL
 }
 
 # pgbench with these arguments, again and again until end_pgbench_rounds(): whatever a test does
-# between the two has company, however fast or slow the machine is.  The end waits for a run.
+# between the two has company, however fast or slow the machine is.  Its sessions are there when
+# this returns; the end waits for a run.
 sub pgbench_rounds
 {
 	my ($node, @arguments) = @_;
 	my %load = (stop => PostgreSQL::Test::Utils::tempdir . '/stop', out => '', err => '');
+	# it is the test's name otherwise
+	local $ENV{PGAPPNAME} = 'pgbench';
 
 	$load{handle} = IPC::Run::start(
 		[
@@ -227,10 +230,12 @@ sub pgbench_rounds
 			'sh', $load{stop}, '-n', '-h', $node->host, '-p', $node->port, @arguments, 'postgres'
 		],
 		'<', '/dev/null', '>', \$load{out}, '2>', \$load{err});
+	wait_for_sql($node,
+		q{select count(*) > 0 from pg_stat_activity where application_name = 'pgbench'});
 	return \%load;
 }
 
-# Ends it; checks that no client met an error.
+# Ends it; checks that it did something, and that no client met an error.
 sub end_pgbench_rounds
 {
 	my ($load, $title) = @_;
@@ -238,6 +243,7 @@ sub end_pgbench_rounds
 	append_to_file($load->{stop}, '');
 	ok($load->{handle}->finish, $title);
 	unlike($load->{err}, qr/ERROR|FATAL|aborted/, "$title: no message");
+	like($load->{out}, qr/transactions actually processed: [1-9]/, "$title: it ran meanwhile");
 	return;
 }
 
