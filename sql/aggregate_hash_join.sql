@@ -36,10 +36,6 @@ CALL test.twin('none');
 CREATE TABLE h_rare (k4 int, rare int8);
 INSERT INTO h_rare SELECT g, g::int8 * 1000000007 FROM generate_series(20, 40) g;
 CALL test.twin('rare');
--- what EXPLAIN ANALYZE tells of joins, without what differs from one major to the next
-CREATE FUNCTION test.joined(query text) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT regexp_replace(line, '(rows=\d+)\.00', '\1') FROM test.explained(query, 'Join|->  Hash|ZedstoreScan') line
-$$;
 VACUUM (FREEZE, ANALYZE) h_fact, z_fact, h_one, z_one, h_many, z_many, h_rare, z_rare, h_none, z_none;
 \set ECHO all
 

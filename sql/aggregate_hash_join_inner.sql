@@ -30,7 +30,7 @@ INSERT INTO h_large SELECT g, CASE WHEN g % 10 = 0 THEN (SELECT string_agg(md5((
 CALL test.twin('large');
 VACUUM (FREEZE, ANALYZE) h_fact, z_fact, h_dim, z_dim, h_sub, z_sub, h_large, z_large;
 CREATE FUNCTION test.inner_lines(query text) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT regexp_replace(line, '(rows=\d+)\.\d+', '\1') FROM test.explained(query, 'Join|->  Hash|ZedstoreScan') line
+	SELECT regexp_replace(line, '(rows=\d+)\.\d+', '\1') FROM test.joined(query) line
 $$;
 \set ECHO all
 SET zedstore.debug_vector = force;

@@ -42,16 +42,13 @@ CALL test.twin('long');
 VACUUM (FREEZE, ANALYZE) h_fact, z_fact, h_one, z_one, h_many, z_many, h_none, z_none, h_keyless, z_keyless, h_long, z_long;
 -- of joins between the tables it is left open which side is hashed: it is always the other one
 CREATE FUNCTION test.right_kind(kind text) RETURNS text LANGUAGE sql AS $$ SELECT 'Joins by Batches.*Hash ' || kind || 'Join' $$;
-CREATE FUNCTION test.right_lines(query text) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT regexp_replace(line, '(rows=\d+)\.00', '\1') FROM test.explained(query, 'Join|->  Hash|ZedstoreScan') line
-$$;
 \set ECHO all
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT o.name, count(f.id), sum(f.x) FROM z_one o LEFT JOIN z_fact f ON f.k4 = o.k4 AND f.s NOT LIKE '%3' GROUP BY o.name;
 EXPLAIN (COSTS OFF) SELECT m.note, sum(m.p) FROM z_many m WHERE NOT EXISTS (SELECT FROM z_fact f WHERE f.k4 = m.k4 AND f.k2 > 40) GROUP BY m.note;
-SELECT test.right_lines('SELECT count(*), count(f.id), count(o.name) FROM z_fact f FULL JOIN z_one o USING (k4)');
-SELECT test.right_lines('SELECT o.name, count(f.id) FROM z_one o LEFT JOIN z_fact f USING (k4) GROUP BY o.name');
-SELECT test.right_lines('SELECT count(*) FROM z_many m WHERE NOT EXISTS (SELECT FROM z_fact f WHERE f.k4 = m.k4 AND f.k2 > 40)');
+SELECT test.joined('SELECT count(*), count(f.id), count(o.name) FROM z_fact f FULL JOIN z_one o USING (k4)');
+SELECT test.joined('SELECT o.name, count(f.id) FROM z_one o LEFT JOIN z_fact f USING (k4) GROUP BY o.name');
+SELECT test.joined('SELECT count(*) FROM z_many m WHERE NOT EXISTS (SELECT FROM z_fact f WHERE f.k4 = m.k4 AND f.k2 > 40)');
 RESET zedstore.debug_vector;
 -- kinds of keys
 SELECT test.twins(query => format('SELECT o.name, count(*), count(f.id), sum(f.x), max(o.price), min(f.s) FROM @_one o LEFT JOIN @_fact f ON %s GROUP BY o.name', c), plan => test.right_kind('Right '), :how), c FROM (VALUES
@@ -145,7 +142,7 @@ RESET zedstore.debug_vector;
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SET zedstore.debug_vector = force;
-SELECT test.right_lines('SELECT f.s, max(o.long), count(*) FROM (SELECT k4, repeat(name, 300) AS long FROM z_one OFFSET 0) o LEFT JOIN z_fact f USING (k4) GROUP BY f.s');
+SELECT test.joined('SELECT f.s, max(o.long), count(*) FROM (SELECT k4, repeat(name, 300) AS long FROM z_one OFFSET 0) o LEFT JOIN z_fact f USING (k4) GROUP BY f.s');
 RESET zedstore.debug_vector;
 SELECT test.twins(query => q, plan => test.right_kind(kind), :how), kind, q FROM (VALUES
 	('Right ', 'SELECT f.s, max(o.long), count(*), sum(o.w) FROM (SELECT *, repeat(name, 300) AS long FROM @_one OFFSET 0) o LEFT JOIN @_fact f USING (k4) GROUP BY f.s'),

@@ -197,6 +197,12 @@ begin
 	end loop;
 end $$;
 
+-- What EXPLAIN ANALYZE tells of joins, without what differs from one major to the next.
+create or replace function test.joined(query text) returns setof text language sql as $$
+	select regexp_replace(line, '(rows=\d+)\.00', '\1')
+		from test.explained(query, 'Join|->  Hash|ZedstoreScan') line
+$$;
+
 -- How many temporary files this session has.
 create or replace function test.temporary_files() returns bigint language sql as $$
 	select count(*) from pg_ls_tmpdir() where name like 'pgsql_tmp' || pg_backend_pid() || '.%'
