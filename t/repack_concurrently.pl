@@ -83,6 +83,9 @@ append_to_file($script, qq{
 sub start_load
 {
 	my ($seed) = @_;
+	# by which end_load() knows the sessions; it is the test's name otherwise
+	local $ENV{PGAPPNAME} = 'pgbench';
+
 	return IPC::Run::start(
 		[ 'pgbench', '-n', '-c', 3, '-j', 1, '-t', 100000, '--random-seed', $seed, '-f', $script,
 			'-D', "round=$seed", '-D', 'loads=0',
