@@ -4,9 +4,14 @@
  *	  Module start.
  *
  * The library has to be preloaded: a resource manager can only be registered
- * by the postmaster, and recovery needs it.  Loaded later (CREATE EXTENSION
- * without preloading) it defines its settings and refuses everything else with
- * a hint.
+ * by the postmaster, and recovery needs it.  Loaded later, by a session that
+ * looks at a zedstore table, it defines its settings and refuses everything else
+ * with a hint.
+ *
+ * Loading itself is refused where that would lead to a half of something: to an
+ * extension whose objects are not where a server that preloads the library puts
+ * them (CREATE EXTENSION), and to an upgrade that stops in the middle.  All that
+ * pg_upgrade's check asks of a new cluster is that libraries can be loaded.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -16,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "commands/extension.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 
@@ -39,6 +45,10 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	if ((IsBinaryUpgrade || creating_extension) &&
+		!process_shared_preload_libraries_in_progress)
+		zsbase_require_preload();
+
 	zsbase_set_table_am(&zs_table_am_routine);
 	zsbase_guc_init();
 	zsio_guc_init();

@@ -38,6 +38,11 @@ for my $sql (
 	my ($ret, $out, $err) = $node->psql('postgres', $sql);
 	like($err, $hint, "not preloaded: $sql");
 }
+$node->safe_psql('postgres', 'create database other');
+my (undef, undef, $create) = $node->psql('other', 'create extension zedstore_io');
+like($create, $hint, 'not preloaded: create extension');
+is( $node->safe_psql('other', q{select count(*) from pg_extension where extname = 'zedstore_io'}),
+	'0', '... which is not half there');
 is($node->safe_psql('postgres', 'select 1'), '1', 'the server is well');
 
 # and again as it should be
@@ -46,6 +51,7 @@ $node->append_conf('postgresql.conf',
 $node->restart;
 is($node->safe_psql('postgres', 'select count(*) from t'),
 	'5000', 'preloaded again: all rows');
+$node->safe_psql('other', 'create extension zedstore_io');
 
 ok(!$node->log_contains('TRAP:|PANIC'), 'no assertion failed');
 $node->stop;

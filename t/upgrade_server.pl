@@ -57,6 +57,14 @@ my @upgrade = (
 	'-b', "$ENV{ZS_OLD_INSTALL}/bin", '-B', $new->config_data('--bindir'),
 	'-s', $new->host, '-p', $old->port, '-P', $new->port, '--copy');
 
+# A new server that does not preload the library would stop in the middle: the check says so.
+$new->append_conf('postgresql.conf', q{shared_preload_libraries = ''});
+command_fails([ @upgrade, '--check' ], 'pg_upgrade --check without the library');
+my ($missing) = glob $new->data_dir . '/pg_upgrade_output.d/*/loadable_libraries.txt';
+like(slurp_file($missing),
+	qr/zedstore_io must be loaded via "shared_preload_libraries"\nHINT:  Add "zedstore_io"/,
+	'... which is named, and what to do');
+$new->append_conf('postgresql.conf', q{shared_preload_libraries = 'zedstore_io'});
 command_ok([ @upgrade, '--check' ], 'pg_upgrade --check');
 command_ok([@upgrade], 'pg_upgrade');
 
