@@ -1,5 +1,6 @@
 # Leaving: the commands of docs/adopt-leave.md, as they stand there, on a server that has every kind
-# of object, and one that does not load the library.
+# of object, transactions that write all the time until it is stopped, and a standby; and one that
+# does not load the library.
 
 use strict;
 use warnings FATAL => 'all';
@@ -19,7 +20,7 @@ sub sorted_rows
 	return join("\n", sort split /\n/, object_rows($node, 'postgres'));
 }
 
-my $old = new_node('old');
+my $old = new_node('old', allows_streaming => 1);
 my $new = PostgreSQL::Test::Cluster->new('new');
 
 create_objects($old, 'postgres');
@@ -32,8 +33,13 @@ $old->safe_psql('postgres', q{
 		from generate_series(1, 2000) i;
 	insert into only_ours select i from generate_series(1, 2000) i;
 	create function body() returns text language sql as $$ select 'WITH (zedstore_x=1)' $$;
+	create table load (id int primary key, v int) using zedstore;
+	insert into load select i, 10 from generate_series(1, 5000) i;
 });
 my $rows = sorted_rows($old);
+my $load_query = 'select count(*), sum(v), count(distinct id) from load';
+my $load_sum = '5000|50000|5000';
+my $standby = standby_of($old, 'standby');
 $new->init;
 $new->start;
 
@@ -72,11 +78,17 @@ sub run_block
 	return $out;
 }
 
+# Each of these transactions leaves the sum of all rows as it is.
+my $script = $old->basedir . '/move.sql';
+write_move_script($script);
+my $load = pgbench_rounds($old, '-c', '2', '-T', '2', '--max-tries=10', '-f', $script);
+
 # ---- to a server without the library ----------------------------------------------------
 
 my $without = 'To a server without the library';
 run_block($without, 0);
 is(sorted_rows($new), $rows, 'all rows are there');
+is($new->safe_psql('postgres', $load_query), $load_sum, 'of one moment');
 is( $new->safe_psql('postgres', q{
 		select string_agg(reloptions::text, ' ') from pg_class where relname = 'with_options'}),
 	'{fillfactor=70}', "options of core's stay");
@@ -98,7 +110,9 @@ is($old->safe_psql('postgres', q{
 		select count(*) from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore'}),
 	0, 'no zedstore table is left');
 is(sorted_rows($old), $rows, 'all rows are there');
+is($old->safe_psql('postgres', $load_query), $load_sum, 'those of the transactions, too');
 run_block('Uninstalling', 1);
+end_pgbench_rounds($load, 'transactions meanwhile');
 run_block('Uninstalling', 2);
 $old->_update_pid(1);
 is($old->safe_psql('postgres', 'show shared_preload_libraries'), '', 'the library is gone');
@@ -108,6 +122,31 @@ $old->start;
 is($old->safe_psql('postgres', 'select count(*) from more'), 1000, 'a crash is recovered from');
 is(sorted_rows($old), $rows =~ s/^u\|.*$/u|0|/mr, 'all rows are there, but of the unlogged table');
 
-$old->stop;
-$new->stop;
+# the standby, which has replayed the shutdown by now
+$old->wait_for_replay_catchup($standby);
+$standby->stop;
+$standby->append_conf('postgresql.conf', q{shared_preload_libraries = ''});
+$standby->start;
+$old->safe_psql('postgres', 'insert into more select i from generate_series(1, 1000) i');
+$old->wait_for_replay_catchup($standby);
+is($standby->safe_psql('postgres', "$load_query; select count(*) from more"),
+	"$load_sum\n2000", 'the standby follows without the library');
+
+# ---- the library went too early -----------------------------------------------------------
+
+my $early = new_node('early');
+$early->safe_psql('postgres', q{
+	create table t (a int) using zedstore;
+	insert into t select i from generate_series(1, 5000) i});
+kill_server($early);
+$early->append_conf('postgresql.conf', q{shared_preload_libraries = ''});
+ok(!$early->start(fail_ok => 1), 'a crash, and a start without the library');
+like(slurp_file($early->logfile), qr/resource manager with ID 158 not registered/,
+	'which says what is missing');
+$early->append_conf('postgresql.conf', q{shared_preload_libraries = 'zedstore_io'});
+kill_and_restart($early, killed => 1);
+is($early->safe_psql('postgres', 'select count(*) from t'), 5000, 'put back: all rows');
+zs_check_all($early);
+
+$_->stop for $early, $standby, $old, $new;
 done_testing();

@@ -36,7 +36,8 @@ sub place_of
 
 # ---- where it goes ----------------------------------------------------------------------
 
-in_database('postgres', "create database $_") for qw(own named other old elsewhere twice theirs);
+in_database('postgres', "create database $_")
+  for qw(own named other old elsewhere twice theirs none app);
 in_database('own', 'create extension zedstore_io');
 is(place_of('own'), 'zedstore|0', 'a schema of its own');
 is( in_database('own', q{
@@ -57,6 +58,22 @@ is(in_database('twice', q{select count(*) from pg_namespace where nspname = 'zed
 in_database('theirs', 'create schema zedstore; create table zedstore.t (a int);
 	create extension zedstore_io');
 is(place_of('theirs'), 'zedstore|0', 'a schema that is there already');
+
+in_database('none', q{alter database "none" set search_path = ''});
+in_database('none', q{create extension zedstore_io;
+	create table public.t (a int primary key, b text) using zedstore;
+	insert into public.t select i, 'b' from generate_series(1, 5000) i;
+	vacuum analyze public.t});
+is(place_of('none'), 'zedstore|0', 'no search path');
+in_database('none', q{call zedstore.zs_convert('public.t', 'heap')});
+in_database('none', q{call zedstore.zs_convert('public.t')});
+is( in_database('none', q{select count(*), sum(a) from public.t where a <= 100;
+		select relation from zedstore.zs_tables;
+		select count(*) from zedstore.zs_check('public.t')}),
+	"100|5050\npublic.t\n0", '... and all works');
+in_database('app', q{create schema app; alter database app set search_path = app});
+in_database('app', q{create extension zedstore_io; create table t (a int) using zedstore});
+is(place_of('app'), 'zedstore|0', 'another default schema');
 
 my (undef, undef, $err) =
   $node->psql('postgres', 'create role nobody; set role nobody; create extension zedstore_io');
@@ -155,11 +172,40 @@ is(place_of('old'), 'public|0', 'an update leaves it where it is');
 in_database('elsewhere', q{
 	create extension zedstore_io version '0.1.0'; alter extension zedstore_io update});
 is(place_of('elsewhere'), 'zedstore|0', 'the older version in a new database, updated');
-my ($status, undef, $error) = $node->psql('old', 'alter extension zedstore_io set schema zedstore');
+my ($status, undef, $error) = $node->psql('old',
+	'create schema x; alter extension zedstore_io set schema x');
 isnt($status, 0, 'it is not moved');
-diag $error;
+like($error, qr/ERROR:  extension "zedstore_io" does not support SET SCHEMA/, "... core's error");
 
 # ---- and it goes ------------------------------------------------------------------------
+
+# not with tables there, of which core names every kind
+in_database('app', q{
+	create role other;
+	create table p (a int) partition by list (a) using zedstore;
+	create table p1 partition of p for values in (1);
+	create table p2 partition of p for values in (2) using heap;
+	create materialized view m using zedstore as select 1 as a;
+	create view v as select * from p;
+	create table stays (a int)});
+for my $case (
+	[ 'drop extension zedstore_io', qr/DETAIL:  table t depends on access method zedstore\n/ ],
+	[ 'drop extension zedstore_io', qr/^table\ p\ depends\ on\ access\ method\ zedstore\n
+		view\ v\ depends\ on\ table\ p\n
+		materialized\ view\ m\ depends\ on\ access\ method\ zedstore\n/mx ],
+	[ 'drop access method zedstore', qr/because extension zedstore_io requires it/ ],
+	[ 'drop schema zedstore', qr/extension zedstore_io depends on schema zedstore/ ],
+	[ 'set role other; drop extension zedstore_io cascade', qr/must be owner of extension/ ],
+	[ 'set role other; alter extension zedstore_io update', qr/must be owner of extension/ ])
+{
+	my ($sql, $words) = @$case;
+	my (undef, undef, $said) = $node->psql('app', $sql);
+
+	like($said, $words, $sql);
+}
+in_database('app', 'drop extension zedstore_io cascade');
+is(in_database('app', q{select string_agg(relname, ' ') from pg_class
+		where relnamespace = 'app'::regnamespace}), 'stays', 'cascade takes all of them');
 
 in_database('theirs', 'drop extension zedstore_io');
 is(in_database('theirs', q{select count(*) from zedstore.t}), '0', "the user's objects stay");

@@ -1,5 +1,5 @@
-# Watching: the view zs_tables, the queries for exporters as they stand in docs/, and
-# zs_check_all with its exit status.
+# Watching: the view zs_tables, the queries of docs/adopt-watch.md and for exporters as they stand
+# there, what alarms are about and that the remedy ends it, and zs_check_all with its exit status.
 
 use strict;
 use warnings FATAL => 'all';
@@ -56,10 +56,111 @@ $node->wait_for_replay_catchup($standby);
 is($standby->safe_psql('postgres', q{select count(*), count(*) filter (where rowtree_percent is null
 	and relation::text = 'u') from zs_tables}), '5|1', 'on a standby');
 
+# ---- what the alarms are about, and what to do ---------------------------------------------
+
+# A query of the page, by its heading.
+sub query_of
+{
+	my ($heading) = @_;
+	my ($query) = slurp_file("$source/docs/adopt-watch.md") =~
+	  /^## \Q$heading\E\n(?:(?!## ).*\n)*?```sql\n([^`]*)```/m;
+
+	return $query // die "no query below $heading";
+}
+
+# A column of zs_tables.
+sub figure
+{
+	my ($table, $column) = @_;
+
+	return $node->safe_psql('postgres',
+		"select $column from zs_tables where relation = '$table'::regclass");
+}
+
+# rows that came one by one
+$node->safe_psql('postgres', q{
+	create table trickled (a int, b text) using zedstore;
+	do $$ begin for i in 1 .. 30000 loop insert into trickled values (i, md5(i::text));
+		end loop; end $$});
+cmp_ok(figure('trickled', 'rowtree_percent'), '>', 50, 'rows that wait for VACUUM');
+$node->safe_psql('postgres', 'vacuum trickled');
+cmp_ok(figure('trickled', 'rowtree_percent'), '<', 20, '... which turns them into columns');
+
+# dead rows that somebody keeps: sessions that read or wrote, a prepared transaction
+my $thin = query_of('Thin tables');
+my $holders = query_of('Who keeps dead rows');
+{
+	my @sessions = map { $node->background_psql($_) } qw(postgres postgres template1);
+	my @pids = map { $_->query_safe('select pg_backend_pid()') } @sessions;
+
+	$sessions[0]->query_safe('begin isolation level repeatable read; select from trickled');
+	$sessions[1]->query_safe('begin; create table written (a int)');
+	$sessions[2]->query_safe('begin; create table elsewhere (a int)');
+	$node->safe_psql('postgres', q{
+		begin; create table prepared (a int); prepare transaction 'a global name';
+		update trickled set b = 'new';
+		select pg_stat_force_next_flush()});
+	my (undef, undef, $report) = $node->psql('postgres', 'vacuum (verbose) trickled');
+	like($report, qr/30000 are dead but not yet removable/, 'VACUUM says how many');
+	like($report, qr/removable cutoff: \d+/, '... and the cutoff');
+	cmp_ok(figure('trickled', 'dead_percent'), '>', 20, '... and the view');
+	my $found = $node->safe_psql('postgres', $holders);
+	like($found, qr/^session\|$pids[0]\|/m, 'a session with a snapshot is named');
+	like($found, qr/^session\|$pids[1]\|/m, 'one that wrote, too');
+	unlike($found, qr/^session\|$pids[2]\|/m, 'one of another database is not');
+	like($found, qr/^prepared transaction\|a global name\|/m, 'a prepared transaction is');
+	$_->query_safe('rollback') for @sessions[ 0, 1 ];
+	$node->safe_psql('postgres', q{rollback prepared 'a global name'});
+	is($node->safe_psql('postgres', $holders), '', 'nobody else');
+	$node->safe_psql('postgres', 'vacuum trickled; select pg_stat_force_next_flush()');
+	is(figure('trickled', 'dead_rows'), 0, 'and the rows are gone, beside the other database');
+	$sessions[2]->query_safe('rollback');
+	$_->quit for @sessions;
+}
+
+# few rows of many that came in small transactions
+for my $remedy ('vacuum full thin', q{call zs_convert('thin', 'heap'); call zs_convert('thin')})
+{
+	$node->safe_psql('postgres', q{
+		create table thin (a int primary key, b text) using zedstore;
+		set zedstore.min_segment_rows = 65536;
+		do $$ begin for i in 0 .. 9 loop
+			insert into thin select i * 20000 + k, repeat(md5(k::text), 20)
+				from generate_series(1, 20000) k;
+			commit;
+		end loop; end $$;
+		delete from thin where a % 20 <> 0});
+	my (undef, undef, $report) = $node->psql('postgres', 'vacuum (analyze, verbose) thin');
+	$node->safe_psql('postgres', 'select pg_stat_force_next_flush()');
+	like($report, qr/left in the row tree as too few/, 'VACUUM says so');
+	like($node->safe_psql('postgres', $thin), qr/^thin\|/m, 'the query names a thin table');
+	$node->safe_psql('postgres', $_) for split /; /, $remedy;
+	$node->safe_psql('postgres', 'vacuum analyze thin; select pg_stat_force_next_flush()');
+	unlike($node->safe_psql('postgres', $thin), qr/^thin\|/m, "$remedy: no more");
+	is($node->safe_psql('postgres', 'select count(*), sum(a) from thin'),
+		'10000|1000100000', '... with the same rows');
+	$node->safe_psql('postgres', 'drop table thin');
+}
+
+# rows that are not in order
+$node->safe_psql('postgres', q{
+	create table mixed (a int) using zedstore with (zedstore_sort_key = 'a');
+	insert into mixed select i from generate_series(1, 70000) i;
+	insert into mixed select i from generate_series(1, 70000) i;
+	insert into mixed select i from generate_series(1, 70000) i;
+	insert into mixed select i from generate_series(1, 70000) i;
+	vacuum analyze mixed});
+cmp_ok(figure('mixed', 'overlap'), '>', 3, 'segments that overlap');
+is(figure('mixed', 'overlap_column'), 'a', '... by the sort key');
+$node->safe_psql('postgres', 'cluster mixed; analyze mixed');
+cmp_ok(figure('mixed', 'overlap'), '<', 2, '... sorted');
+$node->safe_psql('postgres', 'drop table mixed, trickled');
+
 # ---- queries for exporters ---------------------------------------------------------------
 
 my $queries = slurp_file("$source/docs/zedstore-queries.yaml");
 my $n = 0;
+my %metrics;
 while ($queries =~ /^(\w+):\n  query: \|\n((?:    .*\n)+)  metrics:\n((?:    - .*\n)+)/mg)
 {
 	my ($name, $query, $metrics) = ($1, $2, $3);
@@ -69,9 +170,19 @@ while ($queries =~ /^(\w+):\n  query: \|\n((?:    .*\n)+)  metrics:\n((?:    - .
 			select string_agg(attname, ' ' order by attnum) from pg_attribute
 			where attrelid = 'q'::regclass and attnum > 0; select count(*) >= 0 from q"),
 		join(' ', @columns) . "\nt", "$name: columns have metrics");
+	$metrics{"${name}_$_"} = 1 for @columns;
 	$n++;
 }
 is($n, 2, 'queries were found');
+
+# what alarms and the dashboard ask for
+for my $file (qw(zedstore-alerts.yaml zedstore-dashboard.json))
+{
+	my %asked = map { $_ => 1 } slurp_file("$source/docs/$file") =~ /\b(zedstore_\w+)/g;
+
+	cmp_ok(scalar(keys %asked), '>', 5, "$file asks for metrics");
+	is_deeply([ grep { !$metrics{$_} } sort keys %asked ], [], "$file: they are all there");
+}
 
 # ---- zs_check_all ---------------------------------------------------------------------
 
