@@ -242,6 +242,7 @@ my %elsewhere = (
 	'docs/adopt-leave.md ## Uninstalling sh' => 't/adopt_leave.pl',
 	'docs/packaging.md # Packages sh' => 't/build_packages.pl: make dist',
 	'docs/packaging.md ## Installing a package sh' => 'root; make test-package',
+	'docs/packaging.md ## Taking a package off sh' => 'root; make test-package',
 	'docs/packaging.md ## Debian sh' => 'root; make test-package',
 	'docs/packaging.md ## RPM sh' => 'a system that has RPM',
 	'docs/packaging.md ## Image sh' => 'needs Docker',

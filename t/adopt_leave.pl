@@ -33,6 +33,8 @@ $old->safe_psql('postgres', q{
 		from generate_series(1, 2000) i;
 	insert into only_ours select i from generate_series(1, 2000) i;
 	create function body() returns text language sql as $$ select 'WITH (zedstore_x=1)' $$;
+	create table deferred (a int primary key deferrable) using zedstore;
+	insert into deferred select i from generate_series(1, 2000) i;
 	create table load (id int primary key, v int) using zedstore;
 	insert into load select i, 10 from generate_series(1, 5000) i;
 });
@@ -105,10 +107,16 @@ cmp_ok(run_block($without, 1), '>', 5, 'a dump with the extension');
 
 $old->safe_psql('postgres', 'create table written (a int) using zedstore;
 	insert into written select i from generate_series(1, 5000) i');
+my $session = $old->background_psql('postgres');
+$session->query_safe('create temp table temporary (a int) using zedstore');
 run_block('Uninstalling', 0);
 is($old->safe_psql('postgres', q{
-		select count(*) from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore'}),
-	0, 'no zedstore table is left');
+		select string_agg(relname, ', ') from pg_class c join pg_am a on a.oid = relam
+		where amname = 'zedstore'}),
+	'temporary', 'no zedstore table is left but that of a session');
+$session->quit;
+wait_for_sql($old, q{select to_regclass('written') is not null and not exists (select
+	from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore')});
 is(sorted_rows($old), $rows, 'all rows are there');
 is($old->safe_psql('postgres', $load_query), $load_sum, 'those of the transactions, too');
 run_block('Uninstalling', 1);
