@@ -101,7 +101,8 @@ build_symbols(ZsSegmentEncoder *se)
 	share = Max(sample / n, FSST_STRING_BYTES);
 	for (uint32 i = 0; i < n; i++)
 		lens[i] = Min(lens[i], 4 * share);
-	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n, sample);
+	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n,
+					   in->bytes + in->offsets[in->nrows], sample);
 	se->symbols = (const ZsSymbolTable *) buf->data;
 	return NULL;
 }
@@ -189,8 +190,8 @@ build_words(ZsSegmentEncoder *se, uint32 last)
 
 		if (n == 0)
 			break;
-		zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total,
-							se->enc->has_words);
+		zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n,
+							in->bytes + in->offsets[in->nrows], total, se->enc->has_words);
 		se->enc->has_words = true;
 		se->words = (const ZsWordTable *) buf->data;
 	}

@@ -37,8 +37,8 @@
  */
 static const uint8 sample_eighths[GENERATIONS] = {2, 4, 6, 8, 8};
 
-/* So many times as many candidates as symbols are put in order: some find their slots taken. */
-#define CANDIDATE_SPARES	3
+/* Candidates of a gain below are grouped by it. */
+#define GAINS				1024
 
 /* While building, codes 0..255 are bytes and 256.. are symbols. */
 #define CODE_SPACE			512
@@ -46,6 +46,9 @@ static const uint8 sample_eighths[GENERATIONS] = {2, 4, 6, 8, 8};
 
 #define CANDIDATE_SLOTS		32768
 #define CANDIDATES_MAX		16384
+
+/* As many pairs of the sample can occur twice. */
+#define REPEATED_MAX		(ZS_FSST_SAMPLE_MAX / 2)
 
 typedef struct Candidate
 {
@@ -58,7 +61,11 @@ typedef struct BuildScratch
 {
 	uint16		pairs[CODE_SPACE][CODE_SPACE];	/* rows of codes that were used */
 	uint16		singles[CODE_SPACE];
+	uint32		repeated[REPEATED_MAX]; /* pairs seen twice: first code * CODE_SPACE + second */
+	uint32		nrepeated;
 	Candidate	candidates[CANDIDATES_MAX];
+	Candidate	ordered[CANDIDATES_MAX];	/* the best come first */
+	uint16		groups[GAINS * 8 + 1];	/* how many they have, then where they begin */
 	uint32		ncandidates;
 	uint16		slots[CANDIDATE_SLOTS]; /* index + 1 into candidates */
 } BuildScratch;
@@ -84,13 +91,32 @@ len_mask(uint32 len)
 	return len >= 8 ? ~UINT64CONST(0) : (UINT64CONST(1) << (8 * len)) - 1;
 }
 
+/* An empty table, from memory with anything in it. */
 static void
-clear_table(ZsSymbolTable *table)
+init_table(ZsSymbolTable *table)
 {
 	table->nsymbols = 0;
 	memset(table->by_byte, 0, sizeof(table->by_byte));
 	memset(table->by_pair, 0, sizeof(table->by_pair));
 	memset(table->hash, 0, sizeof(table->hash));
+}
+
+/* Takes all symbols out: they are few, and the table is large. */
+static void
+clear_table(ZsSymbolTable *table)
+{
+	for (uint32 i = 0; i < table->nsymbols; i++)
+	{
+		uint64		symbol = table->symbols[i];
+
+		if (table->lens[i] == 1)
+			table->by_byte[symbol] = (ZsFsstCode) {0, 0};
+		else if (table->lens[i] == 2)
+			table->by_pair[symbol] = (ZsFsstCode) {0, 0};
+		else
+			table->hash[hash_three(symbol)] = (ZsFsstSlot) {0};
+	}
+	table->nsymbols = 0;
 }
 
 /* Adds a symbol; false when its slot is taken. */
@@ -121,21 +147,29 @@ add_symbol(ZsSymbolTable *table, uint64 symbol, uint32 len)
 }
 
 /*
- * The longest symbol at the start of word, of which left bytes belong to the string; code1 0 =
- * none.
+ * The longest symbol at the start of word, of which left bytes belong to the string: its code plus
+ * 1, or 0 where there is none.  Each way sets a length of its own, not one that was read: so where
+ * the next symbol begins is known as soon as the way is guessed.
  */
-static inline ZsFsstCode
-find_symbol(const ZsSymbolTable *table, uint64 word, size_t left)
+static inline uint32
+find_symbol(const ZsSymbolTable *table, uint64 word, size_t left, uint32 *len)
 {
 	const ZsFsstSlot *slot = &table->hash[hash_three(word)];
-	ZsFsstCode	code;
+	uint32		code1;
 
 	if ((word & slot->mask) == slot->symbol && slot->mask != 0 && slot->code.len <= left)
-		return slot->code;
-	code = table->by_pair[word & 0xFFFF];
-	if (code.code1 != 0 && left >= 2)
-		return code;
-	return table->by_byte[word & 0xFF];
+	{
+		*len = slot->code.len;
+		return slot->code.code1;
+	}
+	code1 = table->by_pair[word & 0xFFFF].code1;
+	if (code1 != 0 && left >= 2)
+	{
+		*len = 2;
+		return code1;
+	}
+	*len = 1;
+	return table->by_byte[word & 0xFF].code1;
 }
 
 /* 8 bytes at p, as many as lie before limit. */
@@ -144,7 +178,7 @@ load_word(const uint8 *p, const uint8 *limit)
 {
 	uint64		word = 0;
 
-	if (limit - p >= 8)
+	if (likely(limit - p >= 8))
 		return load64(p);
 	memcpy(&word, p, (size_t) (limit - p));
 	return word;
@@ -153,9 +187,10 @@ load_word(const uint8 *p, const uint8 *limit)
 /* Codes `budget` bytes of the sample and counts what is used and what follows what. */
 static void
 count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *strings,
-			 const uint32 *lens, uint32 nstrings, size_t budget)
+			 const uint32 *lens, uint32 nstrings, const uint8 *limit, size_t budget)
 {
 	memset(s->singles, 0, sizeof(s->singles));
+	s->nrepeated = 0;
 	for (uint32 i = 0; i < nstrings && budget > 0; i++)
 	{
 		const uint8 *p = strings[i];
@@ -165,17 +200,19 @@ count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *st
 		budget -= (size_t) (end - p);
 		while (p < end)
 		{
-			ZsFsstCode	found = find_symbol(table, load_word(p, end), (size_t) (end - p));
-			int			code = found.code1 != 0 ? FIRST_SYMBOL + found.code1 - 1 : *p;
+			uint32		len;
+			uint32		code1 = find_symbol(table, load_word(p, limit), (size_t) (end - p), &len);
+			int			code = code1 != 0 ? FIRST_SYMBOL + (int) code1 - 1 : *p;
 
 			if (s->singles[code]++ == 0)
 				memset(s->pairs[code], 0, sizeof(s->pairs[code]));
-			if (prev >= 0)
-				s->pairs[prev][code]++;
+			if (prev >= 0 && s->pairs[prev][code]++ == 1)
+				s->repeated[s->nrepeated++] = (uint32) (prev * CODE_SPACE + code);
 			prev = code;
-			p += found.code1 != 0 ? found.len : 1;
+			p += len;
 		}
 	}
+	Assert(s->nrepeated <= REPEATED_MAX);
 }
 
 /* Notes a candidate; one that is known already gains. */
@@ -220,43 +257,39 @@ gather_candidates(const ZsSymbolTable *table, BuildScratch *s, bool with_pairs)
 
 	s->ncandidates = 0;
 	memset(s->slots, 0, sizeof(s->slots));
-	for (int a = 0; a < ncodes; a++)
+	for (int code = 0; code < ncodes; code++)
 	{
 		uint64		symbol;
 		uint32		len;
 
-		if (s->singles[a] == 0)
+		if (s->singles[code] == 0)
 			continue;
-		code_bytes(table, a, &symbol, &len);
+		code_bytes(table, code, &symbol, &len);
 		/* A byte that becomes a symbol saves its escape too. */
-		note_candidate(s, symbol, len, s->singles[a] * (len == 1 ? 8 : len));
-		if (!with_pairs || len == 8)
-			continue;
-		for (int b = 0; b < ncodes; b++)
-		{
-			uint64		next;
-			uint32		next_len;
-			uint32		total;
+		note_candidate(s, symbol, len, s->singles[code] * (len == 1 ? 8 : len));
+	}
+	for (uint32 i = 0; with_pairs && i < s->nrepeated; i++)
+	{
+		int			first = (int) (s->repeated[i] / CODE_SPACE);
+		int			second = (int) (s->repeated[i] % CODE_SPACE);
+		uint64		symbol;
+		uint64		next;
+		uint32		len;
+		uint32		next_len;
+		uint32		total;
 
-			/* most are 0, and four of them are looked at together */
-			if (b % 4 == 0 && b + 4 <= ncodes &&
-				load64((const uint8 *) &s->pairs[a][b]) == 0)
-			{
-				b += 3;
-				continue;
-			}
-			if (s->pairs[a][b] < 2)
-				continue;
-			code_bytes(table, b, &next, &next_len);
-			total = Min(len + next_len, 8);
-			note_candidate(s, (symbol | (next << (8 * len))) & len_mask(total), total,
-						   s->pairs[a][b] * total);
-		}
+		code_bytes(table, first, &symbol, &len);
+		if (len == 8)
+			continue;
+		code_bytes(table, second, &next, &next_len);
+		total = Min(len + next_len, 8);
+		note_candidate(s, (symbol | (next << (8 * len))) & len_mask(total), total,
+					   s->pairs[first][second] * total);
 	}
 }
 
 static int
-compare_candidates(const void *a, const void *b)
+compare_gains(const void *a, const void *b)
 {
 	const Candidate *ca = a;
 	const Candidate *cb = b;
@@ -268,51 +301,41 @@ compare_candidates(const void *a, const void *b)
 	return ca->symbol < cb->symbol ? -1 : ca->symbol > cb->symbol;
 }
 
-/*
- * Moves the candidates of the most gain to the front and puts them in order; returns how many they
- * are.  Most of the others, which gain little, are never looked at.
- */
-static uint32
-sort_best(Candidate *candidates, uint32 n)
+/* Where a candidate's group is: that of large gains is 0, and longer symbols come first. */
+static inline uint32
+gain_group(const Candidate *c)
 {
-	uint32		counts[1024] = {0};
-	uint32		limit = lengthof(counts);
-	uint32		best = 0;
-	uint32		to = 0;
-
-	for (uint32 i = 0; i < n; i++)
-		counts[Min(candidates[i].gain, lengthof(counts) - 1)]++;
-	while (limit > 0 && best < CANDIDATE_SPARES * ZS_FSST_SYMBOLS_MAX)
-		best += counts[--limit];
-	for (uint32 i = 0; i < n && to < best; i++)
-	{
-		Candidate	c = candidates[i];
-
-		if (c.gain < limit)
-			continue;
-		candidates[i] = candidates[to];
-		candidates[to++] = c;
-	}
-	Assert(to == best);
-	qsort(candidates, best, sizeof(Candidate), compare_candidates);
-	return best;
+	Assert(c->len >= 1 && c->len <= 8);
+	return c->gain >= GAINS ? 0 : (GAINS - c->gain) * 8 - c->len + 1;
 }
 
-/* Adds the best candidates to the empty table, until it is full. */
+/*
+ * Adds the best candidates to the empty table, until it is full.  Those of the same gain and length
+ * are a group, in which they stay in the order in which they were found; but all large gains are
+ * one, which is sorted.
+ */
 static void
 take_candidates(ZsSymbolTable *table, BuildScratch *s)
 {
-	uint32		sorted = sort_best(s->candidates, s->ncandidates);
+	uint32		nlarge;
+	uint32		start = 0;
 
-	for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_FSST_SYMBOLS_MAX; i++)
+	memset(s->groups, 0, sizeof(s->groups));
+	for (uint32 i = 0; i < s->ncandidates; i++)
+		s->groups[gain_group(&s->candidates[i])]++;
+	nlarge = s->groups[0];
+	for (uint32 g = 0; g < lengthof(s->groups); g++)
 	{
-		if (i == sorted)
-		{
-			qsort(s->candidates + i, s->ncandidates - i, sizeof(Candidate), compare_candidates);
-			sorted = s->ncandidates;
-		}
-		add_symbol(table, s->candidates[i].symbol, s->candidates[i].len);
+		uint32		n = s->groups[g];
+
+		s->groups[g] = (uint16) start;
+		start += n;
 	}
+	for (uint32 i = 0; i < s->ncandidates; i++)
+		s->ordered[s->groups[gain_group(&s->candidates[i])]++] = s->candidates[i];
+	qsort(s->ordered, nlarge, sizeof(Candidate), compare_gains);
+	for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_FSST_SYMBOLS_MAX; i++)
+		add_symbol(table, s->ordered[i].symbol, s->ordered[i].len);
 }
 
 /* Gives symbols their codes in the order of their lengths. */
@@ -339,20 +362,20 @@ sort_by_length(ZsSymbolTable *table)
 }
 
 /*
- * Builds a table from sample strings, of which it looks at so many bytes; scratch has
- * zscodec_fsst_scratch_size() bytes.
+ * Builds a table from sample strings, of which it looks at so many bytes; up to limit, the end of
+ * the memory they lie in, may be read.  scratch has zscodec_fsst_scratch_size() bytes.
  */
 void
 zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
-				   const uint32 *lens, uint32 nstrings, uint32 bytes)
+				   const uint32 *lens, uint32 nstrings, const uint8 *limit, uint32 bytes)
 {
 	BuildScratch *s = scratch;
 
 	Assert(bytes <= ZS_FSST_SAMPLE_MAX);
-	clear_table(table);
+	init_table(table);
 	for (int g = 0; g < GENERATIONS; g++)
 	{
-		count_sample(table, s, strings, lens, nstrings,
+		count_sample(table, s, strings, lens, nstrings, limit,
 					 bytes / 8 * sample_eighths[g]);
 		gather_candidates(table, s, g < GENERATIONS - 1);
 		Assert(s->ncandidates <= CANDIDATES_MAX);
@@ -373,20 +396,41 @@ zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len, con
 	const uint8 *end = in + len;
 
 	Assert(end <= limit);
+	/* find_symbol() where no end is near; how far a way goes is what its jump has, no variable */
+	while (end - in >= 8)
+	{
+		uint64		word = load64(in);
+		const ZsFsstSlot *slot = &table->hash[hash_three(word)];
+		uint32		code1;
+
+		if ((word & slot->mask) == slot->symbol && slot->mask != 0)
+		{
+			*out++ = (uint8) (slot->code.code1 - 1);
+			in += slot->code.len;
+			continue;
+		}
+		code1 = table->by_pair[word & 0xFFFF].code1;
+		if (code1 != 0)
+		{
+			*out++ = (uint8) (code1 - 1);
+			in += 2;
+			continue;
+		}
+		code1 = table->by_byte[word & 0xFF].code1;
+		*out++ = (uint8) (code1 - 1);
+		if (code1 == 0)
+			*out++ = *in;
+		in++;
+	}
 	while (in < end)
 	{
-		ZsFsstCode	found = find_symbol(table, load_word(in, limit), (size_t) (end - in));
+		uint32		found;
+		uint32		code1 = find_symbol(table, load_word(in, limit), (size_t) (end - in), &found);
 
-		if (found.code1 != 0)
-		{
-			*out++ = (uint8) (found.code1 - 1);
-			in += found.len;
-		}
-		else
-		{
-			*out++ = ZS_FSST_ESCAPE;
-			*out++ = *in++;
-		}
+		*out++ = (uint8) (code1 - 1);
+		if (code1 == 0)
+			*out++ = *in;
+		in += found;
 	}
 	return out;
 }

@@ -56,7 +56,8 @@ typedef struct ZsSymbolTable
 /* codec_fsst.c */
 extern size_t zscodec_fsst_scratch_size(void);
 extern void zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
-							   const uint32 *lens, uint32 nstrings, uint32 bytes);
+							   const uint32 *lens, uint32 nstrings, const uint8 *limit,
+							   uint32 bytes);
 extern uint8 *zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len,
 								  const uint8 *limit, uint8 *out);
 extern size_t zscodec_fsst_write(const ZsSymbolTable *table, uint8 *out);

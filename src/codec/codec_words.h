@@ -121,7 +121,8 @@ typedef struct ZsWordPiece
 /* codec_words_build.c */
 extern size_t zscodec_words_scratch_size(void);
 extern void zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
-								const uint32 *lens, uint32 nstrings, uint64 total, bool refine);
+								const uint32 *lens, uint32 nstrings, const uint8 *limit,
+								uint64 total, bool refine);
 
 /* codec_words.c */
 extern void zscodec_words_index(ZsWordTable *table);

@@ -103,7 +103,7 @@ StaticAssertDecl(PAIR_SLOTS == 1 << (32 - 17), "hash gives a slot");
  */
 static uint32
 count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *strings,
-			 const uint32 *lens, uint32 nstrings, int parts, bool with_pairs)
+			 const uint32 *lens, uint32 nstrings, const uint8 *limit, int parts, bool with_pairs)
 {
 	uint32		nescapes = 0;
 
@@ -121,7 +121,7 @@ count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *stri
 
 		while (p < end)
 		{
-			int			found = find_symbol(table, p, (size_t) (end - p), end);
+			int			found = find_symbol(table, p, (size_t) (end - p), limit);
 			int			code = found >= 0 ? FIRST_SYMBOL + found : *p;
 
 			s->singles[code]++;
@@ -369,13 +369,15 @@ assign_codes(ZsWordTable *table)
 }
 
 /*
- * Builds a table from sample strings of at most ZS_WORDS_SAMPLE_MAX bytes; total: of all strings.
- * scratch has zscodec_words_scratch_size() bytes.  refine: the table is a good one for similar
+ * Builds a table from sample strings of at most ZS_WORDS_SAMPLE_MAX bytes; up to limit, the end of
+ * the memory they lie in, may be read.  total: bytes of all strings.  scratch has
+ * zscodec_words_scratch_size() bytes.  refine: the table is a good one for similar
  * strings already.
  */
 void
 zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
-					const uint32 *lens, uint32 nstrings, uint64 total, bool refine)
+					const uint32 *lens, uint32 nstrings, const uint8 *limit, uint64 total,
+					bool refine)
 {
 	BuildScratch *s = scratch;
 	uint64		sample = 0;
@@ -394,14 +396,14 @@ zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strin
 	}
 	for (int g = refine ? GENERATIONS - 2 : 0; g < GENERATIONS; g++)
 	{
-		count_sample(table, s, strings, lens, nstrings, refine ? GENERATIONS : g + 1,
-					 g < GENERATIONS - 1);
+		count_sample(table, s, strings, lens, nstrings, limit,
+					 refine ? GENERATIONS : g + 1, g < GENERATIONS - 1);
 		gather_candidates(table, s, scale);
 		take_best(table, s);
 	}
 
 	/* what the longer ones left unused goes */
-	nescapes = count_sample(table, s, strings, lens, nstrings, GENERATIONS, false);
+	nescapes = count_sample(table, s, strings, lens, nstrings, limit, GENERATIONS, false);
 	for (uint32 i = 0; i < table->nsymbols; i++)
 	{
 		table->symbols[i].count = s->singles[FIRST_SYMBOL + i];
