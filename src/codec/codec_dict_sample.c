@@ -25,8 +25,11 @@
 
 #define SAMPLE_ROWS			1024
 
-/* Bits of the filter, and the shortest average string that counts. */
+/* Bits of the filter for a full segment, a power of two, and for a row of a smaller one. */
 #define FILTER_BITS			(1 << 21)
+#define FILTER_ROW_BITS		32
+
+/* The shortest average string that counts. */
 #define FILTER_MIN_LEN		12
 
 /*
@@ -43,12 +46,17 @@
 #define MANY_SAVING			5
 #define MANY_ENTRY_BITS		3
 
-static void
-clear_filter(ZsDictTable *t)
+/* Makes an empty filter for so many rows; returns its bits, a power of two. */
+static uint32
+clear_filter(ZsDictTable *t, uint32 nrows)
 {
-	uint8	   *filter = (uint8 *) t->slots;
+	uint32		bits = FILTER_BITS;
 
-	memset(filter, 0, FILTER_BITS / 8);
+	StaticAssertDecl(sizeof(t->slots) * 8 >= FILTER_BITS, "filter fits the slots");
+	while (bits / 2 >= Max(nrows, 1) * FILTER_ROW_BITS)
+		bits /= 2;
+	memset(t->slots, 0, bits / 8);
+	return bits;
 }
 
 /*
@@ -61,11 +69,11 @@ strings_repeat(ZsDictTable *t, const ZsColumnInput *in, uint32 *hashes)
 	uint64		total = in->offsets[in->nrows] - in->offsets[0];
 	uint64		nrepeats = 0;
 	uint64		nvalues = 0;
+	uint32		nbits;
 
-	StaticAssertDecl(sizeof(t->slots) * 8 >= FILTER_BITS, "filter fits the slots");
 	if (total / in->nrows < FILTER_MIN_LEN)
 		return false;
-	clear_filter(t);
+	nbits = clear_filter(t, in->nrows);
 	for (uint32 row = 0; row < in->nrows; row++)
 	{
 		uint32		hash;
@@ -74,7 +82,7 @@ strings_repeat(ZsDictTable *t, const ZsColumnInput *in, uint32 *hashes)
 		if (is_set(in->isnull, row) || is_set(in->isext, row))
 			continue;
 		hashes[row] = hash_of_row(in, row);
-		hash = hashes[row] % FILTER_BITS;
+		hash = hashes[row] & (nbits - 1);
 		bit = 1u << (hash % 32);
 		nrepeats += (t->slots[hash / 32] & bit) != 0;
 		t->slots[hash / 32] |= bit;
@@ -123,9 +131,9 @@ many_pay(ZsDictTable *t, const ZsColumnInput *in)
 	int64		min = PG_INT64_MAX;
 	int64		max = PG_INT64_MIN;
 	uint64		bits;
+	uint32		nbits = clear_filter(t, in->nrows);
 	int			width;
 
-	clear_filter(t);
 	for (uint32 row = 0; row < in->nrows; row++)
 	{
 		uint32		hash;
@@ -133,7 +141,7 @@ many_pay(ZsDictTable *t, const ZsColumnInput *in)
 
 		if (is_set(in->isnull, row))
 			continue;
-		hash = mix((uint64) in->ints[row], 0) % FILTER_BITS;
+		hash = mix((uint64) in->ints[row], 0) & (nbits - 1);
 		bit = 1u << (hash % 32);
 		ndistinct += (t->slots[hash / 32] & bit) == 0;
 		t->slots[hash / 32] |= bit;
