@@ -177,6 +177,51 @@ extern void zsbase_listen_relcache(ZsRelcacheListener listener);
 /* Takes the library's slot for invalidations.  For _PG_init. */
 extern void zsbase_inval_init(void);
 
+/* ---- copies of values (base_copy.c) --------------------------------------- */
+
+extern void zsbase_copy_long(void *to, const void *from, Size len);
+
+/* memcpy() for lengths that are mostly small and differ all the time. */
+static pg_attribute_always_inline void
+zs_copy_short(void *to, const void *from, Size len)
+{
+	char	   *dst = to;
+	const char *src = from;
+
+	if (len > 64)
+		zsbase_copy_long(to, from, len);
+	else if (len >= 16)
+	{
+		for (Size at = 0; at + 16 < len; at += 16)
+			memcpy(dst + at, src + at, 16);
+		memcpy(dst + len - 16, src + len - 16, 16);
+	}
+	else if (len >= 8)
+	{
+		uint64		words[2];
+
+		memcpy(&words[0], src, 8);
+		memcpy(&words[1], src + len - 8, 8);
+		memcpy(dst, &words[0], 8);
+		memcpy(dst + len - 8, &words[1], 8);
+	}
+	else if (len >= 4)
+	{
+		uint32		words[2];
+
+		memcpy(&words[0], src, 4);
+		memcpy(&words[1], src + len - 4, 4);
+		memcpy(dst, &words[0], 4);
+		memcpy(dst + len - 4, &words[1], 4);
+	}
+	else if (len > 0)
+	{
+		dst[0] = src[0];
+		dst[len / 2] = src[len / 2];
+		dst[len - 1] = src[len - 1];
+	}
+}
+
 /* ---- functions that return sets (base_srf.c) ------------------------------ */
 
 extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);

@@ -206,24 +206,6 @@ zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
 	return zstid_is_current_xact(&zslot->vis);
 }
 
-/* memcpy() for lengths that are mostly small and differ all the time. */
-static inline void
-copy_short(char *to, const char *from, Size len)
-{
-	if (len >= 8 && len <= 16)
-	{
-		uint64		head;
-		uint64		tail;
-
-		memcpy(&head, from, 8);
-		memcpy(&tail, from + len - 8, 8);
-		memcpy(to, &head, 8);
-		memcpy(to + len - 8, &tail, 8);
-	}
-	else
-		memcpy(to, from, len);
-}
-
 /* Size of a by-reference value as a copy of it will be. */
 static inline Size
 value_size(int attlen, Datum value)
@@ -303,7 +285,7 @@ keep_values(TupleTableSlot *slot)
 			EOH_flatten_into(eoh, to, EOH_get_flat_size(eoh));
 		}
 		else
-			copy_short(to, DatumGetPointer(*value), value_size(attlen, *value));
+			zs_copy_short(to, DatumGetPointer(*value), value_size(attlen, *value));
 		*value = PointerGetDatum(to);
 	}
 }

@@ -56,7 +56,7 @@ append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size l
 	/* there is memory even if all bytes are none: nobody wants null pointers */
 	if (unlikely(column->nbytes + len > column->maxbytes || column->bytes == NULL))
 		reserve_bytes(buf, column, len);
-	memcpy(column->bytes + column->nbytes, data, len);
+	zs_copy_short(column->bytes + column->nbytes, data, len);
 	column->nbytes += len;
 }
 

@@ -185,7 +185,7 @@ add_bytes(ZsStageColumn *column, int row, const char *data, Size len)
 
 	if (unlikely(end > column->maxbytes))
 		grow_bytes(column, end);
-	memcpy(column->bytes + start, data, len);
+	zs_copy_short(column->bytes + start, data, len);
 	column->u.ends[row + 1] = end;
 }
 
