@@ -344,7 +344,9 @@ begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 		zswrite_init_columns(rel, buf);
 	if (buf->maxrows == 0)
 		zswrite_grow_rows(buf);
-	cut_off_rest(buf);
+	if (unlikely(buf->appending))
+		cut_off_rest(buf);
+	buf->appending = true;
 	if (buf->nrows == 0)
 	{
 		buf->first = row;
@@ -403,6 +405,7 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 	}
 	append_xmins(buf, xmin, group.n);
 	buf->nrows += group.n;
+	buf->appending = false;
 	return group.n;
 }
 
@@ -505,5 +508,6 @@ zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowSt
 	}
 	append_xmins(buf, xmin, n);
 	buf->nrows += n;
+	buf->appending = false;
 	return n;
 }

@@ -107,6 +107,7 @@ typedef struct ZsWriteBuffer
 	uint32		nrows;
 	uint32		nunnumbered;	/* all are of one command then; see write_reserve.c */
 	uint32		maxrows;
+	bool		appending;		/* rows, or an error came then: columns may have more of them */
 	bool		long_load;		/* a full part was written before */
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;

@@ -67,6 +67,7 @@ zswrite_parts_init(Relation rel, ZsWriteBuffer *buf)
 	buf->nkept = buf->maxkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
+	buf->appending = false;
 	buf->long_load = false;
 	buf->any_aborted = false;
 	buf->nlive = 0;
