@@ -115,8 +115,7 @@ is($old->safe_psql('postgres', q{
 		where amname = 'zedstore'}),
 	'temporary', 'no zedstore table is left but that of a session');
 $session->quit;
-wait_for_sql($old, q{select to_regclass('written') is not null and not exists (select
-	from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore')});
+wait_for_sql($old, q{select not exists (select from pg_class where relname = 'temporary')});
 is(sorted_rows($old), $rows, 'all rows are there');
 is($old->safe_psql('postgres', $load_query), $load_sum, 'those of the transactions, too');
 run_block('Uninstalling', 1);
