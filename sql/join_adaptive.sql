@@ -195,6 +195,12 @@ select loops('with w as materialized (select k, t, count(*) as n from i_z group 
 	select * from i_z a join w b on b.k = a.k order by a.id limit 1');
 select test.same_order('with w as materialized (select k, count(*) as n from i_@ group by k)
 	select * from i_@ a join w b on b.k = a.k order by a.id limit 5');
+-- ... but not where both sides are there as a whole before the first one is
+select loops('select * from (select k, count(*) as n from i_z group by k order by k) a
+	join (select k, t, count(*) as m from i_z group by k, t) b on b.k = a.k order by a.k limit 1');
+select test.same('select count(*) from (select a.k from (select k, count(*) as n from i_@
+	group by k order by k) a join (select k, t, count(*) as m from i_@ group by k, t) b
+	on b.k = a.k order by a.k limit 10) x');
 
 -- a subquery's plan stands in one place only: no such join has one on its inner side
 set zedstore.debug_switch_after = 3;

@@ -19,7 +19,8 @@
  * rows without a partner, too (join_tap.c), which no cost of core's knows.
  *
  * Not where the first rows are all that is wanted: a loop can return one after two reads.  If they
- * are the first in an order, that goes for loops that return rows in an order.
+ * are the first in an order, that goes for loops that return rows in an order, and have begun with
+ * that when the hash join has not.
  *
  * Babu, Bizarro and DeWitt, "Proactive Re-optimization" (2005), choose plans by what they cost over
  * a range of estimates; this is the case of two plans, one of which is nearly flat.
@@ -84,10 +85,22 @@ wants_first_in_order(const PlannerInfo *root, double nrows)
 	return pathkeys_contained_in(root->sort_pathkeys, root->group_pathkeys);
 }
 
-/* Does the join return rows in an order of which the first ones may be asked for? */
+/*
+ * Does the join return rows in an order of which the first ones may be asked for?  It does not gain
+ * much by that if its sides take as long to begin with as other does as a whole, and may compare
+ * each row with each.
+ */
 static bool
-is_in_order(const ZsJoinPair *pair, const Path *path)
+is_in_order(const ZsJoinPair *pair, const Path *path, const Path *other)
 {
+	if (IsA(path, NestPath) && other != NULL)
+	{
+		const Path *inner = ((const NestPath *) path)->jpath.innerjoinpath;
+
+		if (inner->param_info == NULL &&
+			path->startup_cost + inner->total_cost > ZS_SHARE_TO_BEGIN * other->total_cost)
+			return false;
+	}
 	return path->pathkeys != NIL && wants_first_in_order(pair->root, path->rows) &&
 		linitial(path->pathkeys) == linitial(pair->root->query_pathkeys);
 }
@@ -129,7 +142,7 @@ drop_from(const ZsJoinPair *pair, List **pathlist, const Path *best)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!is_risky(pair, path) || is_in_order(pair, path) || !is_bounded(path, best))
+		if (!is_risky(pair, path) || is_in_order(pair, path, best) || !is_bounded(path, best))
 			continue;
 		*pathlist = foreach_delete_current(*pathlist, lc);
 		ndropped++;
