@@ -78,6 +78,15 @@ typedef void (*ZsBuildTap) (PlanState *node, ZsInput *input, const List *exprs,
 							const ZsBatch *batch);
 extern ZsBuildTap zsnode_build_tap;
 
+/* ---- node_agg_spine_path.c ---- */
+
+/*
+ * For a path that begins as a loop and may turn to a hash join: a path for that hash join alone;
+ * NULL for other paths.
+ */
+typedef HashPath *(*ZsHashOfPath) (const Path *path);
+extern ZsHashOfPath zsnode_spine_hash_of;
+
 /* ---- node_agg_sort.c ---- */
 
 extern void zsnode_agg_find_sorts(QueryDesc *queryDesc);

@@ -55,6 +55,7 @@
 #include "zs_base.h"
 #include "zs_base_plan.h"
 #include "zs_cost_const.h"
+#include "zs_node.h"
 
 /* Tells a node's tees from those of other nodes in the plan. */
 static int	last_id = 0;
@@ -351,10 +352,52 @@ zsjoin_adaptive_add_paths(const ZsJoinPair *pair)
 		add_partial_path(joinrel, lfirst(lc));
 }
 
-/* Makes the nodes known to core, for plans that are read from text; from _PG_init. */
+static bool
+is_tee(const Path *path)
+{
+	return path->pathtype == T_CustomScan &&
+		((const CustomPath *) path)->methods == &tee_path_methods;
+}
+
+/*
+ * The hash join that an adaptive path may turn to, over the outer side itself; NULL for other
+ * paths, and where processes share rows that would become their hash tables.
+ */
+static HashPath *
+hash_of_path(const Path *path)
+{
+	const CustomPath *adaptive = (const CustomPath *) path;
+	Path	   *outer;
+	HashPath   *hash;
+
+	if (path->pathtype != T_CustomScan || adaptive->methods != &adaptive_path_methods)
+		return NULL;
+	Assert(list_length(adaptive->custom_paths) == ZS_ADAPTIVE_NCHILDREN);
+	outer = list_nth(adaptive->custom_paths, ZS_ADAPTIVE_OUTER);
+	hash = palloc(sizeof(HashPath));
+	memcpy(hash, list_nth_node(HashPath, adaptive->custom_paths, ZS_ADAPTIVE_HASH),
+		   sizeof(HashPath));
+	if (is_tee(hash->jpath.outerjoinpath))
+		hash->jpath.outerjoinpath = outer;
+	else if (path->parallel_workers == 0)
+		hash->jpath.innerjoinpath = outer;
+	else
+		return NULL;
+	hash->jpath.path.pathtarget = path->pathtarget;
+	hash->jpath.path.rows = path->rows;
+	hash->jpath.path.parallel_safe = path->parallel_safe;
+	hash->jpath.path.parallel_workers = path->parallel_workers;
+	return hash;
+}
+
+/*
+ * Makes the nodes known to core, for plans that are read from text, and the hash joins of paths to
+ * those who join by batches; from _PG_init.
+ */
 void
 zsjoin_adaptive_register(void)
 {
+	zsnode_spine_hash_of = hash_of_path;
 	RegisterCustomScanMethods(&tee_scan_methods);
 	RegisterCustomScanMethods(&adaptive_scan_methods);
 }

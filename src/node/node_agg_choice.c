@@ -62,11 +62,13 @@ takes_all_rows(const RelOptInfo *rel, const Path *path)
 
 /*
  * Takes paths of core's out of the grouped relation for which ours, with all groups, can stand in
- * at a regret that is bounded.  To be called before ours is added.
+ * at a regret that is bounded.  To be called before ours is added.  by_batches: no rows are made
+ * for ours at all.
  */
 void
-zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours)
+zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, bool by_batches)
 {
+	double		factor = by_batches ? ZS_BATCHES_REGRET_FACTOR : ZS_AGG_REGRET_FACTOR;
 	ListCell   *lc;
 
 	Assert(query->keys != NIL && ours->param_info == NULL);
@@ -78,7 +80,7 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours)
 		const Path *path = lfirst(lc);
 
 		if (takes_all_rows(query->rel, path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
-			ours->total_cost <= ZS_AGG_REGRET_FACTOR * path->total_cost + ZS_AGG_REGRET_COST)
+			ours->total_cost <= factor * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
 																  lc);
 	}

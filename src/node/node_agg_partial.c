@@ -35,6 +35,7 @@
 #include "zs_agg.h"
 #include "zs_agg_group.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_expr_input.h"
 
@@ -102,8 +103,11 @@ zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor)
 							   clamp_row_est(query->rel->rows / divisor), NULL, NULL);
 }
 
-/* Core's last step over a path, above the partial one, that returns partial aggregates. */
-static void
+/*
+ * Core's last step over a path, above the partial one, that returns partial aggregates; what it
+ * costs.
+ */
+static Cost
 add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy strategy,
 			   List *clauses)
 {
@@ -111,6 +115,7 @@ add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy s
 	List	   *having = (List *) query->extra->havingQual;
 	AggClauseCosts costs = {0};
 	Path	   *final;
+	Cost		cost;
 
 	Assert((strategy == AGG_PLAIN) == (clauses == NIL));
 	if (root->parse->hasAggs)
@@ -130,47 +135,49 @@ add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy s
 		final->startup_cost = partial->startup_cost;
 		final->total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
+	cost = final->total_cost;
 	add_path(query->grouped_rel, final);
+	return cost;
 }
 
-/* Core's last step over the path in all ways. */
-static void
+/* Core's last step over the path in all ways; what the cheapest costs. */
+static Cost
 add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 {
 	PlannerInfo *root = query->root;
 	List	   *pathkeys;
+	Cost		cost = ZS_COST_NEVER;
 
 	if (query->keys == NIL)
-	{
-		add_final_path(query, partial, path, AGG_PLAIN, NIL);
-		return;
-	}
+		return add_final_path(query, partial, path, AGG_PLAIN, NIL);
 	if ((query->extra->flags & GROUPING_CAN_USE_HASH) != 0)
-		add_final_path(query, partial, path, AGG_HASHED, root->processed_groupClause);
+		cost = add_final_path(query, partial, path, AGG_HASHED, root->processed_groupClause);
 	if ((query->extra->flags & GROUPING_CAN_USE_SORT) != 0)
 	{
 		/* without the columns by which the inputs of aggregates are ordered */
 		pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
-		add_final_path(query, partial,
-					   (Path *) create_sort_path(root, query->parent, path, pathkeys, -1.0),
-					   AGG_SORTED, root->processed_groupClause);
+		cost = Min(cost, add_final_path(query, partial,
+										(Path *) create_sort_path(root, query->parent, path,
+																  pathkeys, -1.0),
+										AGG_SORTED, root->processed_groupClause));
 	}
+	return cost;
 }
 
 /*
  * Adds the plans that combine the groups of the processes of the partial path: core's final step
- * above Gather.
+ * above Gather.  What the cheapest of them costs.
  */
-void
+Cost
 zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial)
 {
 	double		nrows = clamp_row_est(partial->rows *
 									  zscost_parallel_divisor(partial->parallel_workers));
 
 	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
-	add_final_paths(query, partial, (Path *)
-					create_gather_path(query->root, query->parent, partial, partial->pathtarget,
-									   NULL, &nrows));
+	return add_final_paths(query, partial, (Path *)
+						   create_gather_path(query->root, query->parent, partial,
+											  partial->pathtarget, NULL, &nrows));
 }
 
 /* As zsnode_agg_add_gathered(), for a partial path of one process: without Gather. */
@@ -178,7 +185,7 @@ void
 zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial)
 {
 	Assert(partial->parallel_workers == 0);
-	add_final_paths(query, partial, partial);
+	(void) add_final_paths(query, partial, partial);
 }
 
 /* ---- a node of ours above Gather ---------------------------------------------------------- */
@@ -235,10 +242,11 @@ aggregate_over_states(const Aggref *aggref, const Aggref *partial, AttrNumber co
 
 /*
  * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
- * with these partial aggregates, in a node of ours.
+ * with these partial aggregates, in a node of ours.  by_batches: no rows are made below it.
+ * What the plan costs.
  */
-void
-zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
+Cost
+zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs, bool by_batches)
 {
 	double		nrows = clamp_row_est(partial->rows *
 									  zscost_parallel_divisor(partial->parallel_workers));
@@ -248,6 +256,7 @@ zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
 	List	   *over = NIL;
 	AttrNumber	column = 1;
 	CustomPath *path;
+	Cost		cost;
 	ListCell   *lc;
 	ListCell   *lc2;
 
@@ -272,6 +281,8 @@ zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
 		path->path.startup_cost = partial->startup_cost;
 		path->path.total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
-	zsnode_agg_drop_risky_paths(query, &path->path);
+	zsnode_agg_drop_risky_paths(query, &path->path, by_batches);
+	cost = path->path.total_cost;
 	add_path(query->grouped_rel, &path->path);
+	return cost;
 }

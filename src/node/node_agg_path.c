@@ -69,8 +69,8 @@ collect_params(Node *node, List **params)
 }
 
 /* Would nobody see that parts of the query's plan are read twice? */
-static bool
-may_read_twice(const PlannerInfo *root)
+bool
+zsnode_agg_may_read_twice(const PlannerInfo *root)
 {
 	ListCell   *lc;
 
@@ -104,7 +104,7 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 			resolve_inputs(list_nth(private, ZS_AGG_INPUTS),
 						   ((Plan *) linitial(custom_plans))->targetlist);
 	lfirst(list_nth_cell(private, ZS_AGG_REREADS)) =
-		makeBoolean(custom_plans != NIL && may_read_twice(root));
+		makeBoolean(custom_plans != NIL && zsnode_agg_may_read_twice(root));
 	private = copyObject(private);
 
 	/* nobody else does that for expressions in custom_private */

@@ -59,6 +59,7 @@ typedef enum ZsAggPrivate
 extern CustomPath *zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target,
 										List *aggrefs, Path *child, List *filter, List *inputs,
 										ZsAggSplit split);
+extern bool zsnode_agg_may_read_twice(const PlannerInfo *root);
 
 /* ---- node_agg_table.c ---- */
 
@@ -84,14 +85,20 @@ extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
 extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
 											 List **aggrefs);
 extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
-extern void zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
+extern Cost zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
 extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
 extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
-extern void zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs);
+extern Cost zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs,
+									 bool by_batches);
 
 /* ---- node_agg_choice.c ---- */
 
-extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours);
+extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours,
+										bool by_batches);
+
+/* ---- node_agg_spine_path.c ---- */
+
+extern Path *zsnode_spine_path(Path *path);
 
 /* ---- node_agg_partition.c ---- */
 

@@ -44,6 +44,7 @@
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
+#include "zs_probe.h"
 
 /* Columns of an input of rows, and keys and aggregates over them. */
 typedef struct RowSpec
@@ -53,6 +54,13 @@ typedef struct RowSpec
 	List	   *keys;
 	List	   *aggrefs;
 } RowSpec;
+
+/* Whose rows are taken. */
+typedef struct RowInput
+{
+	Path	   *path;
+	bool		by_batches;		/* its joins are done by the node (zsnode_spine_path()) */
+} RowInput;
 
 /* ---- columns ------------------------------------------------------------------------- */
 
@@ -209,37 +217,42 @@ is_dear(const ZsAgg *agg, const RowSpec *spec)
 	return zsagg_ops_of(agg)->is_exact_sum;
 }
 
-/*
- * Are no rows made at all, since the path's joins are going to be done by batches
- * (node_agg_join.c), of a table of more than one?  Inputs of aggregates without programs, or whole
- * rows, need rows.
- */
+/* Can the inputs be computed of columns, without a row? */
 static bool
-joins_by_batches(const Path *path, const List *inputs)
+inputs_have_programs(const List *inputs)
 {
-	int			njoins = 0;
+	RowSpec		below = {0};
+	List	   *exprs = NIL;
 	ListCell   *lc;
 
 	foreach(lc, inputs)
+		exprs = lappend(exprs, replace_columns(lfirst(lc), &below));
+	foreach(lc, below.inputs)
 	{
-		if (!IsA(lfirst(lc), Var) || lfirst_node(Var, lc)->varattno <= 0)
+		if (IsA(lfirst(lc), Var) && lfirst_node(Var, lc)->varattno <= 0)
 			return false;
 	}
-	if (IsA(path, ProjectionPath) && ((const ProjectionPath *) path)->dummypp)
+	Assert(list_length(exprs) == list_length(inputs));
+	return zsprobe_can_project(ExecTypeFromExprList(below.inputs), exprs);
+}
+
+/* Does the path come from a scan of a table that has more than one stripe? */
+static bool
+is_of_large_table(const Path *path)
+{
+	if (IsA(path, ProjectionPath))
 		path = ((const ProjectionPath *) path)->subpath;
-	for (; IsA(path, HashPath) && !path->parallel_aware;
-		 path = ((const HashPath *) path)->jpath.outerjoinpath)
-		njoins++;
-	return zs_enable_vector_join && njoins > 0 && zsnode_scan_is_path(path) &&
-		path->parent->tuples > ZS_STRIPE_ROWS;
+	while (IsA(path, HashPath))
+		path = ((const HashPath *) path)->jpath.outerjoinpath;
+	return path->parent->tuples > ZS_STRIPE_ROWS;
 }
 
 /*
- * Are keys and aggregates known, and is it worth while to collect rows of the path for them?
- * *divisible: core can combine them, too.
+ * Are keys and aggregates known?  *divisible: core can combine them, too; *worth: they are worth
+ * collecting rows for, be they what they are.
  */
 static bool
-can_run(const ZsAggQuery *query, const RowSpec *spec, const Path *child, bool *divisible)
+can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible, bool *worth)
 {
 	TupleDesc	desc = ExecTypeFromExprList(spec->inputs);
 	int			ndear = 0;
@@ -264,57 +277,103 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, const Path *child, bool *d
 		ndear += is_dear(&agg, spec) ? 1 : 0;
 		*divisible &= zsagg_has_partial(&agg);
 	}
-	return query->keys != NIL || ndear > 1 || joins_by_batches(child, spec->inputs) ||
-		zs_debug_vector != ZS_DEBUG_VECTOR_OFF;
+	*worth = query->keys != NIL || ndear > 1 || zs_debug_vector != ZS_DEBUG_VECTOR_OFF;
+	return true;
 }
 
+/* What the aggregates of the input's rows cost, with the input. */
 static Cost
-rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngroups)
+rows_cost(const ZsAggQuery *query, const RowSpec *spec, const RowInput *input, double ngroups)
 {
+	const Path *child = input->path;
 	QualCost	inputs;
 	double		per_row;
 
 	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
-	per_row = ZS_COST_PER_INPUT_ROW + ZS_COST_PER_INPUT_COLUMN * list_length(spec->inputs) +
-		inputs.per_tuple + ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
+	per_row = ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
+	if (input->by_batches)
+		per_row += zscost_values(spec->inputs);
+	else
+		per_row += ZS_COST_PER_INPUT_ROW + inputs.per_tuple +
+			ZS_COST_PER_INPUT_COLUMN * list_length(spec->inputs);
 	if (query->keys != NIL)
 		per_row += ZS_COST_PER_KEY * list_length(query->keys) +
 			(ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE / 2 : ZS_COST_PROBE / 2);
-	return child->total_cost + inputs.startup + child->rows * per_row;
+	return child->total_cost + inputs.startup + child->rows * per_row +
+		zsnode_agg_spill_cost(query, child->rows);
 }
 
 static CustomPath *
-make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
+make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, const RowInput *input,
 			  double ngroups, ZsAggSplit split)
 {
 	RowSpec		spec;
 	CustomPath *path;
 
-	Assert(child->parallel_workers == 0 || split != ZS_SPLIT_NONE);
+	Assert(input->path->parallel_workers == 0 || split != ZS_SPLIT_NONE);
 	make_spec(query, aggrefs, &spec);
-	path = zsnode_agg_make_path(query, target, aggrefs, child, NIL,
+	path = zsnode_agg_make_path(query, target, aggrefs, input->path, NIL,
 								list_make3(spec.inputs, spec.guards,
 										   list_concat_copy(spec.keys, spec.aggrefs)), split);
-	zsnode_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
-						zsnode_agg_spill_cost(query, child->rows), ngroups);
+	zsnode_agg_set_cost(query, path, rows_cost(query, &spec, input, ngroups), ngroups);
 	return path;
 }
 
 /*
- * Can the aggregates be made of the path's rows, from the input *spec?  *divisible: core can
- * combine what is made of some of the rows.
+ * Can the aggregates be made of rows with such columns, from the input *spec?  *divisible, *worth:
+ * as in can_run().
  */
 static bool
-find_spec(const ZsAggQuery *query, const Path *child, RowSpec *spec, bool *divisible)
+find_spec(const ZsAggQuery *query, const PathTarget *columns, RowSpec *spec, bool *divisible,
+		  bool *worth)
 {
-	if (child->param_info != NULL || !zsbase_query_is_ours(query->root) ||
+	if (!zsbase_query_is_ours(query->root) ||
 		contain_volatile_functions((Node *) query->aggrefs) ||
 		contain_subplans((Node *) query->aggrefs))
 		return false;
 	make_spec(query, query->aggrefs, spec);
-	return !lacks_column((Node *) spec->inputs, child->pathtarget->exprs) &&
-		can_run(query, spec, child, divisible);
+	return !lacks_column((Node *) spec->inputs, columns->exprs) &&
+		can_run(query, spec, divisible, worth);
+}
+
+/*
+ * Whose rows are taken: those of the cheapest path, or of one of the paths whose joins are done by
+ * batches.  Where few rows are expected both cost much the same, and if more come batches take a
+ * third of the time, or less; so these are taken for somewhat more.  ngroups: of the rows.
+ */
+static RowInput
+choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest, List *paths,
+			 double ngroups)
+{
+	RowInput	rows = {cheapest, false};
+	RowInput	batches = {NULL, true};
+	ListCell   *lc;
+
+	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
+	if (!inputs_have_programs(spec->inputs) || !zsnode_agg_may_read_twice(query->root))
+		return rows;
+	foreach(lc, paths)
+	{
+		Path	   *path = zsnode_spine_path(lfirst(lc));
+
+		if (path != NULL && zs_path_disabled(path) <= zs_path_disabled(cheapest) &&
+			(batches.path == NULL || path->total_cost < batches.path->total_cost))
+			batches.path = path;
+	}
+	if (batches.path == NULL ||
+		rows_cost(query, spec, &batches, ngroups) > ZS_BATCHES_REGRET_FACTOR *
+		rows_cost(query, spec, &rows, ngroups))
+		return rows;
+	return batches;
+}
+
+/* Is it worth while to aggregate these rows by batches? */
+static bool
+is_worth(const RowInput *input, bool worth)
+{
+	Assert(input->path != NULL);
+	return worth || (input->by_batches && is_of_large_table(input->path));
 }
 
 /*
@@ -326,52 +385,85 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 							Path *child, double ngroups)
 {
 	RowSpec		spec;
+	RowInput	input;
 	bool		divisible;
+	bool		worth;
 
-	if (!find_spec(query, child, &spec, &divisible) || !divisible)
+	if (child->param_info != NULL ||
+		!find_spec(query, child->pathtarget, &spec, &divisible, &worth) || !divisible)
 		return NULL;
-	return make_row_path(query, target, aggrefs, child, ngroups, ZS_SPLIT_FOR_CORE);
+	input = choose_input(query, &spec, child, list_make1(child), ngroups);
+	if (!is_worth(&input, worth))
+		return NULL;
+	return make_row_path(query, target, aggrefs, &input, ngroups, ZS_SPLIT_FOR_CORE);
 }
 
-/* Adds paths over rows of the cheapest path of the input. */
+/*
+ * Adds the plans in which processes aggregate parts of the rows; false if there are none.  worth:
+ * as in can_run(); *cost: what the cheapest costs of those that go by batches, ZS_COST_NEVER if
+ * there is none.
+ */
+static bool
+add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cost *cost)
+{
+	RelOptInfo *rel = query->rel;
+	Path	   *cheapest = linitial(rel->partial_pathlist);
+	double		npartial = zsnode_agg_partial_groups(query,
+													 zscost_parallel_divisor(cheapest->parallel_workers));
+	ZsAggSplit	split = zsnode_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
+	List	   *aggrefs = NIL;
+	PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
+	RowInput	input;
+	CustomPath *path;
+	Cost		total;
+
+	*cost = ZS_COST_NEVER;
+	if (lacks_column((Node *) spec->inputs, cheapest->pathtarget->exprs))
+		return false;
+	input = choose_input(query, spec, cheapest, rel->partial_pathlist, npartial);
+	if (!is_worth(&input, worth))
+		return false;
+	path = make_row_path(query, target, aggrefs, &input, npartial, split);
+	path->path.parallel_workers = input.path->parallel_workers;
+	if (split == ZS_SPLIT_FOR_CORE)
+		total = zsnode_agg_add_gathered(query, &path->path);
+	else
+		total = zsnode_agg_add_combining(query, &path->path, aggrefs, input.by_batches);
+	if (input.by_batches)
+		*cost = total;
+	return true;
+}
+
+/* Adds paths over rows of the input: of its cheapest path, or of one that goes by batches. */
 void
 zsnode_agg_add_row_paths(const ZsAggQuery *query)
 {
 	RelOptInfo *rel = query->rel;
-	Path	   *child = rel->cheapest_total_path;
+	Path	   *cheapest = rel->cheapest_total_path;
 	RowSpec		spec;
+	RowInput	input;
 	CustomPath *path;
 	bool		divisible;
+	bool		worth;
+	Cost		parallel_cost = ZS_COST_NEVER;
 
-	if (child == NULL || !find_spec(query, child, &spec, &divisible))
+	if (cheapest == NULL || cheapest->param_info != NULL ||
+		!find_spec(query, cheapest->pathtarget, &spec, &divisible, &worth))
 		return;
-
-	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL)
-	{
-		Path	   *partial_child = linitial(rel->partial_pathlist);
-		double		divisor = zscost_parallel_divisor(partial_child->parallel_workers);
-		double		npartial = zsnode_agg_partial_groups(query, divisor);
-		ZsAggSplit	split = zsnode_agg_can_combine(query) ?
-			ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
-		List	   *aggrefs = NIL;
-		PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
-
-		if (!lacks_column((Node *) spec.inputs, partial_child->pathtarget->exprs))
-		{
-			path = make_row_path(query, target, aggrefs, partial_child, npartial, split);
-			path->path.parallel_workers = partial_child->parallel_workers;
-			if (split == ZS_SPLIT_FOR_CORE)
-				zsnode_agg_add_gathered(query, &path->path);
-			else
-				zsnode_agg_add_combining(query, &path->path, aggrefs);
-			if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
-				return;
-		}
-	}
-
-	path = make_row_path(query, query->target, query->aggrefs, child, query->ngroups,
+	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL &&
+		add_parallel_paths(query, &spec, worth, &parallel_cost) &&
+		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
+		return;
+	input = choose_input(query, &spec, cheapest, rel->pathlist, query->ngroups);
+	if (!is_worth(&input, worth))
+		return;
+	path = make_row_path(query, query->target, query->aggrefs, &input, query->ngroups,
 						 ZS_SPLIT_NONE);
+	/* as in choose_input() */
+	if (!input.by_batches &&
+		parallel_cost <= ZS_BATCHES_REGRET_FACTOR * path->path.total_cost)
+		return;
 	if (query->keys != NIL)
-		zsnode_agg_drop_risky_paths(query, &path->path);
+		zsnode_agg_drop_risky_paths(query, &path->path, input.by_batches);
 	add_path(query->grouped_rel, &path->path);
 }

@@ -177,9 +177,9 @@ add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSpli
 
 	Assert(workers > 0);
 	if (split == ZS_SPLIT_FOR_CORE)
-		zsnode_agg_add_gathered(query, &path->path);
+		(void) zsnode_agg_add_gathered(query, &path->path);
 	else
-		zsnode_agg_add_combining(query, &path->path, aggrefs);
+		(void) zsnode_agg_add_combining(query, &path->path, aggrefs, false);
 }
 
 /* Adds the paths over the table; false if there is no program for the query. */

@@ -62,6 +62,7 @@ typedef struct ScanPath
 	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
 	bool		is_cautious;	/* see is_larger_than_believed() */
 	bool		is_lookup;		/* with values of other relations (node_scan_lookup.c) */
+	Cost		row_cost;		/* of its costs, what making rows of its batches takes */
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
 
@@ -278,7 +279,7 @@ batches_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, do
  * of it is in proportion to that.
  */
 static Cost
-columns_cpu(PlannerInfo *root, RelOptInfo *rel, const ScanPath *scan, double tuples, double tested,
+columns_cpu(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double tuples, double tested,
 			double survivors, const ClauseCosts *clauses, ZsBatchCosts *batches)
 {
 	Cost		most = (clauses->vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE :
@@ -300,7 +301,11 @@ columns_cpu(PlannerInfo *root, RelOptInfo *rel, const ScanPath *scan, double tup
 		whole.decoding += (whole.left - batches->left) * whole.others_decoding;
 		all = batches_cpu(scan, &whole, tuples, tested, tested, clauses);
 	}
-	return all > most ? cpu * most / all : cpu;
+	scan->row_cost = survivors * cpu_tuple_cost;
+	if (all <= most)
+		return cpu;
+	scan->row_cost *= most / all;
+	return cpu * most / all;
 }
 
 /*
@@ -365,6 +370,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	cpu = (1 - batches.row_share) * cpu + batches.row_share * ZS_SHARE_OF_ROWS *
 		(rel->tuples * (cpu_tuple_cost + clauses.vector_cost.per_tuple) +
 		 all_tested * clauses.other_cost.per_tuple);
+	scan->row_cost *= 1 - batches.row_share;
 	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
 		cpu += tested * ZS_COST_PER_JOIN_KEY +
@@ -372,7 +378,10 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (scan->zones < 1)
 		cpu += rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_SEGMENT;
 	if (path->parallel_workers > 0)
+	{
 		cpu /= zscost_parallel_divisor(path->parallel_workers);
+		scan->row_cost /= zscost_parallel_divisor(path->parallel_workers);
+	}
 	path->startup_cost = clauses.vector_cost.startup + clauses.other_cost.startup +
 		path->pathtarget->cost.startup;
 	/* there are programs to be made */
@@ -507,6 +516,23 @@ zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, do
 	copy->told = list_union_int(copy->told, columns);
 	zs_path_add_disabled(&copy->path.path, -zs_path_disabled(path));
 	cost_scan(root, path->parent, copy, share);
+	return &copy->path.path;
+}
+
+/*
+ * A copy of such a path (zsnode_scan_is_path()) for a scan whose batches are taken as they are,
+ * with what it costs then.
+ */
+Path *
+zsnode_scan_batches_path(const Path *path)
+{
+	ScanPath   *copy = palloc(sizeof(ScanPath));
+
+	Assert(zsnode_scan_is_path(path));
+	memcpy(copy, path, sizeof(ScanPath));
+	Assert(copy->row_cost >= 0 && copy->row_cost <= path->total_cost - path->startup_cost);
+	copy->path.path.total_cost -= copy->row_cost;
+	copy->row_cost = 0;
 	return &copy->path.path;
 }
 

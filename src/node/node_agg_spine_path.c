@@ -1,0 +1,310 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_spine_path.c
+ *	  Paths of hash joins that a node above them does by batches.
+ *
+ * The problem: core charges hash joins for rows that go from node to node.  Below a node that does
+ * them by batches (node_agg_join.c) they cost a third of that, but a plan was taken for what core's
+ * nodes would cost.  So rows were joined one by one in three processes, with one hash table for
+ * all of them, which took up to four times as long as one process by batches.
+ *
+ * The idea: copies of core's paths, which stand for the same joins, with what they cost by batches.
+ * A hash table that processes share (Parallel Hash) is not read by batches; in the copy each
+ * process makes one of its own, of all rows of the inner side, and is charged for it.
+ *
+ * Of an adaptive join (src/join), which begins as a loop, the hash join is taken that it may turn
+ * to.
+ *
+ * What must be true for it is looked for here as in the executor (node_agg_spine.c), by paths
+ * instead of plan nodes, and rather too strictly: what is not found to go by batches here may do so
+ * all the same, for what core's joins cost.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_spine_path.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+
+#include "node_agg_plan.h"
+#include "zs_agg_group.h"
+#include "zs_clause.h"
+#include "zs_cost.h"
+#include "zs_cost_const.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
+#include "zs_node_scan.h"
+#include "zs_probe.h"
+
+ZsHashOfPath zsnode_spine_hash_of = NULL;
+
+/* What is known of all joins so far. */
+typedef struct SpinePaths
+{
+	int			njoins;
+	double		memory;			/* bytes that their tables are expected to take */
+} SpinePaths;
+
+/* What the target of a path above has to be for its rows not to be made. */
+typedef enum TargetRule
+{
+	TARGET_ANY,					/* of the topmost join */
+	TARGET_HARMLESS,			/* raises no errors */
+	TARGET_COLUMNS				/* and is NULL where columns are */
+} TargetRule;
+
+static Path *batches_path(SpinePaths *paths, Path *path, TargetRule rule);
+
+/* Can what the path returns be computed above the topmost join? */
+static bool
+target_is_possible(const PathTarget *target, TargetRule rule)
+{
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (IsA(expr, Var) ? ((const Var *) expr)->varattno <= 0 : rule == TARGET_COLUMNS)
+			return false;
+	}
+	return !contain_subplans((Node *) target->exprs) &&
+		(rule == TARGET_ANY || !zsscan_any_may_raise(target->exprs, NULL));
+}
+
+/* Describes a key of a join's side by its type, as a column. */
+static bool
+classify_key(Node *expr, const Node *clause, ZsGroupKey *key)
+{
+	TupleDesc	desc = ExecTypeFromExprList(list_make1(expr));
+	Var		   *var = makeVar(ZS_ROWS_VARNO, 1, exprType(expr), exprTypmod(expr),
+							  exprCollation(expr), 0);
+
+	Assert(IsA(clause, OpExpr));
+	return zsprobe_key_classify(desc, (Node *) var, clause, key);
+}
+
+/* Are the join's keys those that rows are looked up by, and columns of its outer side? */
+static bool
+keys_are_known(const HashPath *join)
+{
+	ListCell   *lc;
+
+	if (join->path_hashclauses == NIL || list_length(join->path_hashclauses) > ZS_MAX_GROUP_KEYS)
+		return false;
+	foreach(lc, join->path_hashclauses)
+	{
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		const Node *clause = (const Node *) rinfo->clause;
+		Node	   *left = get_leftop(clause);
+		Node	   *right = get_rightop(clause);
+		ZsGroupKey	outer;
+		ZsGroupKey	inner;
+
+		if (!IsA(strip_implicit_coercions(rinfo->outer_is_left ? left : right), Var) ||
+			contain_subplans((Node *) clause) || !classify_key(left, clause, &outer) ||
+			!classify_key(right, clause, &inner) || !zsprobe_keys_match(&outer, &inner))
+			return false;
+	}
+	return true;
+}
+
+/* Can the join's conditions be tested on batches? */
+static bool
+clauses_are_possible(const JoinPath *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->joinrestrictinfo)
+	{
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		/* a Result node above the join decides whether it is executed at all */
+		if (rinfo->pseudoconstant || contain_subplans((Node *) rinfo->clause))
+			return false;
+	}
+	return !(zs_join_is_right_semi(join->jointype) &&
+		  zsscan_any_may_raise(join->joinrestrictinfo, NULL));
+}
+
+/*
+ * Does the path raise no errors if another one of its relation does not, and may it therefore be
+ * read before the outer side, which leaves out rows by its keys?
+ */
+static bool
+is_of_scans(const Path *path)
+{
+	check_stack_depth();
+	switch (path->pathtype)
+	{
+		case T_CustomScan:
+			return zsnode_scan_is_path(path);
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+			return path->param_info == NULL && ((const IndexPath *) path)->indexorderbys == NIL;
+		case T_SeqScan:
+		case T_BitmapHeapScan:
+			return path->param_info == NULL;
+		case T_HashJoin:
+			return is_of_scans(((const JoinPath *) path)->outerjoinpath) &&
+				is_of_scans(((const JoinPath *) path)->innerjoinpath);
+		default:
+			return false;
+	}
+}
+
+/*
+ * The inner side of the join, as one process reads all of it; NULL: there is no path for that, or
+ * the processes have to know together which of its rows have found a partner.
+ */
+static Path *
+whole_inner(const HashPath *join)
+{
+	JoinType	jointype = join->jpath.jointype;
+	Path	   *inner = join->jpath.innerjoinpath;
+
+	if (!join->jpath.path.parallel_aware)
+		return inner;
+	if (jointype != JOIN_INNER && jointype != JOIN_SEMI && jointype != JOIN_LEFT &&
+		jointype != JOIN_ANTI)
+		return NULL;
+	inner = get_cheapest_parallel_safe_total_inner(inner->parent->pathlist);
+	return inner != NULL && is_of_scans(inner) ? inner : NULL;
+}
+
+/* The path as a hash join; NULL: it is none, and cannot become one. */
+static HashPath *
+hash_of(Path *path)
+{
+	if (IsA(path, HashPath))
+		return (HashPath *) path;
+	return zsnode_spine_hash_of != NULL ? zsnode_spine_hash_of(path) : NULL;
+}
+
+/* Sets what the join costs by batches; path: as core has it. */
+static void
+cost_join(HashPath *join, const HashPath *path)
+{
+	const Path *outer = join->jpath.outerjoinpath;
+	const Path *inner = join->jpath.innerjoinpath;
+	Path	   *result = &join->jpath.path;
+	double		size = inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
+	List	   *others = list_difference_ptr(join->jpath.joinrestrictinfo,
+											 join->path_hashclauses);
+	Cost		run;
+
+	Assert(path->jpath.path.rows == result->rows);
+	Assert(!result->parallel_aware && inner->param_info == NULL && size >= 0);
+	run = outer->rows * (ZS_COST_PER_KEY * list_length(join->path_hashclauses) +
+						 (size > ZS_NEAR_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE)) +
+		result->rows * (ZS_COST_PER_VALUE * list_length(inner->pathtarget->exprs) +
+						zscost_filter(others) + result->pathtarget->cost.per_tuple);
+	result->startup_cost = outer->startup_cost + inner->total_cost +
+		inner->rows * ZS_COST_PER_BUILD_ROW + result->pathtarget->cost.startup;
+	result->total_cost = result->startup_cost + outer->total_cost - outer->startup_cost + run;
+}
+
+/* A copy of the join with its sides by batches, where they can be; NULL: it cannot be done so. */
+static Path *
+batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
+{
+	JoinType	jointype = path->jpath.jointype;
+	TargetRule	below = rule == TARGET_COLUMNS || zsprobe_join_fills_build(jointype) ?
+		TARGET_COLUMNS : TARGET_HARMLESS;
+	Path	   *inner = whole_inner(path);
+	Path	   *outer;
+	Path	   *by_batches;
+	SpinePaths	above;
+	HashPath   *join;
+
+	if (inner == NULL || !keys_are_known(path) || !clauses_are_possible(&path->jpath))
+		return NULL;
+	outer = batches_path(paths, path->jpath.outerjoinpath, below);
+	if (outer == NULL)
+		return NULL;
+	/* of rows that are read one by one there is a table as well */
+	above = *paths;
+	by_batches = batches_path(paths, inner, TARGET_ANY);
+	if (by_batches != NULL && by_batches->total_cost <= inner->total_cost)
+		inner = by_batches;
+	else
+		*paths = above;
+	join = palloc(sizeof(HashPath));
+	memcpy(join, path, sizeof(HashPath));
+	join->jpath.outerjoinpath = outer;
+	join->jpath.innerjoinpath = inner;
+	join->jpath.path.parallel_aware = false;
+	join->jpath.path.parallel_safe = path->jpath.path.parallel_safe && inner->parallel_safe;
+	join->inner_rows_total = inner->rows;
+	cost_join(join, path);
+	paths->njoins++;
+	paths->memory += inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
+	return &join->jpath.path;
+}
+
+/* A copy of the path with what it costs if its batches are taken; NULL: it has none. */
+static Path *
+batches_path(SpinePaths *paths, Path *path, TargetRule rule)
+{
+	HashPath   *hash;
+
+	check_stack_depth();
+	if (!target_is_possible(path->pathtarget, rule))
+		return NULL;
+	if (zsnode_scan_is_path(path))
+		return zsnode_scan_batches_path(path);
+	hash = hash_of(path);
+	return hash != NULL ? batches_join(paths, hash, rule) : NULL;
+}
+
+/*
+ * A copy of the path, joins without parameters, which are expected to go by batches below a node of
+ * ours, with what it costs then; NULL: they are not.  A path below Gather stays one, with hash
+ * tables of each process.  Reads system catalogs.
+ */
+Path *
+zsnode_spine_path(Path *path)
+{
+	SpinePaths	paths = {0};
+	ProjectionPath *projection = NULL;
+	Path	   *result;
+
+	if (!zs_enable_vector_join)
+		return NULL;
+	if (IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp)
+	{
+		projection = (ProjectionPath *) path;
+		path = projection->subpath;
+	}
+	if (zsnode_scan_is_path(path) || path->param_info != NULL)
+		return NULL;
+	result = batches_path(&paths, path, TARGET_ANY);
+	Assert(result == NULL || (paths.njoins > 0 && result->total_cost >= result->startup_cost));
+	if (result == NULL || paths.memory > (double) get_hash_memory_limit() * paths.njoins)
+		return NULL;
+	if (projection != NULL)
+	{
+		ProjectionPath *copy = makeNode(ProjectionPath);
+
+		memcpy(copy, projection, sizeof(ProjectionPath));
+		copy->subpath = result;
+		copy->path.startup_cost += result->startup_cost - path->startup_cost;
+		copy->path.total_cost += result->total_cost - path->total_cost;
+		copy->path.parallel_safe &= result->parallel_safe;
+		result = &copy->path;
+	}
+	return result;
+}
