@@ -361,7 +361,8 @@ is_tee(const Path *path)
 
 /*
  * The hash join that an adaptive path may turn to, over the outer side itself; NULL for other
- * paths, and where processes share rows that would become their hash tables.
+ * paths.  Where processes share the outer rows, and these would become the hash table, the sides
+ * change places; NULL, too, if they cannot.
  */
 static HashPath *
 hash_of_path(const Path *path)
@@ -381,6 +382,11 @@ hash_of_path(const Path *path)
 		hash->jpath.outerjoinpath = outer;
 	else if (path->parallel_workers == 0)
 		hash->jpath.innerjoinpath = outer;
+	else if (hash->jpath.jointype == JOIN_INNER)
+	{
+		hash->jpath.innerjoinpath = hash->jpath.outerjoinpath;
+		hash->jpath.outerjoinpath = outer;
+	}
 	else
 		return NULL;
 	hash->jpath.path.pathtarget = path->pathtarget;

@@ -6,7 +6,8 @@
  * The problem: where few rows are expected below a grouping, sorting them, hashing them row by row
  * and collecting them into batches cost the same, and core's sort is taken since the order of its
  * rows is worth something.  Where a million come it sorts a million.  What joins and subqueries
- * return is often as wrong as that.
+ * return is often as wrong as that.  And parallel workers that hand over rows one by one look
+ * cheaper than one process that makes none.
  *
  * The idea: bounded regret, as for nested loops (join_choice.c).  The path over rows costs next to
  * nothing more where the estimate is right, and a fraction if it is wrong; so core's path goes if
@@ -39,7 +40,16 @@ sorts_all(const Path *path)
 	return IsA(path, SortPath) || IsA(path, GatherMergePath);
 }
 
-/* Does core's path sort or hash all rows of the relation? */
+/* Are the rows of the path handed over by processes, one by one? */
+static bool
+gathers_all(const Path *path)
+{
+	if (IsA(path, SortPath))
+		path = ((const SortPath *) path)->subpath;
+	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
+}
+
+/* Does core's path sort, hash or hand over all rows of the relation? */
 static bool
 takes_all_rows(const RelOptInfo *rel, const Path *path)
 {
@@ -50,6 +60,8 @@ takes_all_rows(const RelOptInfo *rel, const Path *path)
 		/* of groups that were made below a join there are few */
 		if (zs_has_eager_groups(rel) && DO_AGGSPLIT_COMBINE(agg->aggsplit))
 			return false;
+		if (agg->aggstrategy == AGG_PLAIN)
+			return !DO_AGGSPLIT_COMBINE(agg->aggsplit) && gathers_all(agg->subpath);
 		return agg->aggstrategy == AGG_HASHED ||
 			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
 	}
@@ -71,7 +83,7 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, bool by_b
 	double		factor = by_batches ? ZS_BATCHES_REGRET_FACTOR : ZS_AGG_REGRET_FACTOR;
 	ListCell   *lc;
 
-	Assert(query->keys != NIL && ours->param_info == NULL);
+	Assert(ours->param_info == NULL);
 	if (!zs_enable_robust_joins ||
 		query->rel->cheapest_total_path->total_cost < ZS_AGG_LEAST_INPUT_COST)
 		return;

@@ -463,7 +463,7 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	if (!input.by_batches &&
 		parallel_cost <= ZS_BATCHES_REGRET_FACTOR * path->path.total_cost)
 		return;
-	if (query->keys != NIL)
+	if (query->keys != NIL || input.by_batches)
 		zsnode_agg_drop_risky_paths(query, &path->path, input.by_batches);
 	add_path(query->grouped_rel, &path->path);
 }

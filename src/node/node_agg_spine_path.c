@@ -97,7 +97,42 @@ classify_key(Node *expr, const Node *clause, ZsGroupKey *key)
 	return zsprobe_key_classify(desc, (Node *) var, clause, key);
 }
 
-/* Are the join's keys those that rows are looked up by, and columns of its outer side? */
+/* expression_tree_mutator callback: columns get the numbers that they have in the list *columns. */
+static Node *
+number_columns(Node *node, void *columns)
+{
+	List	  **list = columns;
+	int			number = 0;
+	ListCell   *lc;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Var) && !IsA(node, PlaceHolderVar))
+		return expression_tree_mutator(node, number_columns, columns);
+	*list = list_append_unique(*list, node);
+	foreach(lc, *list)
+	{
+		if (equal(lfirst(lc), node))
+			number = foreach_current_index(lc) + 1;
+	}
+	Assert(number > 0);
+	return (Node *) makeVar(ZS_ROWS_VARNO, (AttrNumber) number, exprType(node), exprTypmod(node),
+							exprCollation(node), 0);
+}
+
+/* Is there a program for the key of an outer side? */
+static bool
+key_has_program(Node *key)
+{
+	List	   *columns = NIL;
+	Node	   *program = number_columns(key, &columns);
+
+	Assert(!contain_subplans(key));
+	return columns != NIL &&
+		zsprobe_can_project(ExecTypeFromExprList(columns), list_make1(program));
+}
+
+/* Are the join's keys those that rows are looked up by, and can they be computed by batches? */
 static bool
 keys_are_known(const HashPath *join)
 {
@@ -111,11 +146,13 @@ keys_are_known(const HashPath *join)
 		const Node *clause = (const Node *) rinfo->clause;
 		Node	   *left = get_leftop(clause);
 		Node	   *right = get_rightop(clause);
+		bool		outer_is_left = bms_is_subset(rinfo->left_relids,
+												  join->jpath.outerjoinpath->parent->relids);
 		ZsGroupKey	outer;
 		ZsGroupKey	inner;
 
-		if (!IsA(strip_implicit_coercions(rinfo->outer_is_left ? left : right), Var) ||
-			contain_subplans((Node *) clause) || !classify_key(left, clause, &outer) ||
+		if (contain_subplans((Node *) clause) ||
+			!key_has_program(outer_is_left ? left : right) || !classify_key(left, clause, &outer) ||
 			!classify_key(right, clause, &inner) || !zsprobe_keys_match(&outer, &inner))
 			return false;
 	}

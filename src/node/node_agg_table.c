@@ -218,6 +218,7 @@ zsnode_agg_add_table_paths(const ZsAggQuery *query)
 								NIL, ZS_SPLIT_NONE);
 	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
 						query->ngroups);
+	zsnode_agg_drop_risky_paths(query, &path->path, true);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }
