@@ -180,6 +180,14 @@
 #define ZS_COST_PER_BUILD_ROW	0.006
 
 /*
+ * So many times parallel_setup_cost workers cost more that aggregate by batches.  They take 6 to 9
+ * ms to begin and to end: catalogs are read, each page of shared buffers is mapped anew.  That is
+ * so for core's workers, too, but of units of 5 us, while a unit of batches takes 2.4 us (TPC-DS's
+ * Q3, Q42, Q53, Q63: 18 to 30 ms in one process, 1.1 to 1.7 times as long with two workers).
+ */
+#define ZS_WORKERS_SHARE		2.5
+
+/*
  * So many times the cost of joining row by row it may have to join by batches: that is believed to
  * be dear since a table is read by each process, and to gain little where few rows are expected.
  */

@@ -74,16 +74,16 @@ takes_all_rows(const RelOptInfo *rel, const Path *path)
 
 /*
  * Takes paths of core's out of the grouped relation for which ours, with all groups, can stand in
- * at a regret that is bounded.  To be called before ours is added.  by_batches: no rows are made
- * for ours at all.
+ * at a regret that is bounded.  To be called before ours is added.  cost: what ours costs without
+ * what theirs should be charged with, too; by_batches: no rows are made for ours at all.
  */
 void
-zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, bool by_batches)
+zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, Cost cost, bool by_batches)
 {
 	double		factor = by_batches ? ZS_BATCHES_REGRET_FACTOR : ZS_AGG_REGRET_FACTOR;
 	ListCell   *lc;
 
-	Assert(ours->param_info == NULL);
+	Assert(ours->param_info == NULL && cost <= ours->total_cost);
 	if (!zs_enable_robust_joins ||
 		query->rel->cheapest_total_path->total_cost < ZS_AGG_LEAST_INPUT_COST)
 		return;
@@ -92,7 +92,7 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, bool by_b
 		const Path *path = lfirst(lc);
 
 		if (takes_all_rows(query->rel, path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
-			ours->total_cost <= factor * path->total_cost + ZS_AGG_REGRET_COST)
+			cost <= factor * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
 																  lc);
 	}

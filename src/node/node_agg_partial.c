@@ -164,20 +164,42 @@ add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 	return cost;
 }
 
+/* What workers cost more to begin with than core charges. */
+static Cost
+beginning_cost(bool by_batches)
+{
+	return by_batches ? ZS_WORKERS_SHARE * parallel_setup_cost : 0;
+}
+
 /*
- * Adds the plans that combine the groups of the processes of the partial path: core's final step
- * above Gather.  What the cheapest of them costs.
+ * What all processes return of the partial path.  by_batches: no rows are made below it, so that
+ * their beginning is dear.
  */
-Cost
-zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial)
+static Path *
+gather(const ZsAggQuery *query, Path *partial, bool by_batches)
 {
 	double		nrows = clamp_row_est(partial->rows *
 									  zscost_parallel_divisor(partial->parallel_workers));
+	Path	   *path;
 
 	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
-	return add_final_paths(query, partial, (Path *)
-						   create_gather_path(query->root, query->parent, partial,
-											  partial->pathtarget, NULL, &nrows));
+	path = (Path *) create_gather_path(query->root, query->parent, partial, partial->pathtarget,
+									   NULL, &nrows);
+	path->startup_cost += beginning_cost(by_batches);
+	path->total_cost += beginning_cost(by_batches);
+	return path;
+}
+
+/*
+ * Adds the plans that combine the groups of the processes of the partial path: core's final step
+ * above Gather.  by_batches: no rows are made below it.  What the cheapest of them costs, without
+ * the beginning of workers.
+ */
+Cost
+zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial, bool by_batches)
+{
+	return add_final_paths(query, partial, gather(query, partial, by_batches)) -
+		beginning_cost(by_batches);
 }
 
 /* As zsnode_agg_add_gathered(), for a partial path of one process: without Gather. */
@@ -243,15 +265,12 @@ aggregate_over_states(const Aggref *aggref, const Aggref *partial, AttrNumber co
 /*
  * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
  * with these partial aggregates, in a node of ours.  by_batches: no rows are made below it.
- * What the plan costs.
+ * What the plan costs, without the beginning of workers.
  */
 Cost
 zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs, bool by_batches)
 {
-	double		nrows = clamp_row_est(partial->rows *
-									  zscost_parallel_divisor(partial->parallel_workers));
-	Path	   *gather = (Path *) create_gather_path(query->root, query->parent, partial,
-													 partial->pathtarget, NULL, &nrows);
+	Path	   *gathered = gather(query, partial, by_batches);
 	List	   *guards = NIL;
 	List	   *over = NIL;
 	AttrNumber	column = 1;
@@ -260,7 +279,6 @@ zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs, 
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
 	Assert(list_length(aggrefs) == list_length(query->aggrefs));
 	foreach(lc, query->keys)
 		over = lappend(over, makeVar(ZS_ROWS_VARNO, column++, exprType(lfirst(lc)),
@@ -270,19 +288,20 @@ zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs, 
 												   lfirst_node(Aggref, lc2), column++));
 	foreach(lc, over)
 		guards = lappend_int(guards, -1);
-	path = zsnode_agg_make_path(query, query->target, query->aggrefs, gather, NIL,
+	path = zsnode_agg_make_path(query, query->target, query->aggrefs, gathered, NIL,
 								list_make3(list_concat_copy(query->keys, aggrefs), guards, over),
 								ZS_SPLIT_COMBINING);
 	zsnode_agg_set_cost(query, path,
-						gather->total_cost + nrows * zsnode_agg_combine_cost(query) +
-						zsnode_agg_spill_cost(query, nrows), query->ngroups);
+						gathered->total_cost +
+						gathered->rows * zsnode_agg_combine_cost(query) +
+						zsnode_agg_spill_cost(query, gathered->rows), query->ngroups);
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 	{
 		path->path.startup_cost = partial->startup_cost;
 		path->path.total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
-	zsnode_agg_drop_risky_paths(query, &path->path, by_batches);
-	cost = path->path.total_cost;
+	cost = path->path.total_cost - beginning_cost(by_batches);
+	zsnode_agg_drop_risky_paths(query, &path->path, cost, by_batches);
 	add_path(query->grouped_rel, &path->path);
 	return cost;
 }

@@ -180,7 +180,7 @@ zsnode_agg_add_partition_paths(const ZsAggQuery *query)
 		List	   *copied = list_copy(parts.paths);
 
 		zsnode_agg_add_gathered(query, (Path *)
-								zs_create_append_path(root, parent, copied, workers, true));
+								zs_create_append_path(root, parent, copied, workers, true), true);
 		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
 	}

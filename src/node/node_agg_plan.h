@@ -85,7 +85,7 @@ extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
 extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
 											 List **aggrefs);
 extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
-extern Cost zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
+extern Cost zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial, bool by_batches);
 extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
 extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
 extern Cost zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs,
@@ -94,7 +94,7 @@ extern Cost zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, Lis
 /* ---- node_agg_choice.c ---- */
 
 extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours,
-										bool by_batches);
+										Cost cost, bool by_batches);
 
 /* ---- node_agg_spine_path.c ---- */
 

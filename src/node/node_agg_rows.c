@@ -338,34 +338,48 @@ find_spec(const ZsAggQuery *query, const PathTarget *columns, RowSpec *spec, boo
 }
 
 /*
- * Whose rows are taken: those of the cheapest path, or of one of the paths whose joins are done by
- * batches.  Where few rows are expected both cost much the same, and if more come batches take a
- * third of the time, or less; so these are taken for somewhat more.  ngroups: of the rows.
+ * The cheapest of the paths whose joins are done by batches; false if there is none, or one that
+ * settings speak against.
  */
-static RowInput
-choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest, List *paths,
-			 double ngroups)
+static bool
+find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest, List *paths,
+			 RowInput *batches)
 {
-	RowInput	rows = {cheapest, false};
-	RowInput	batches = {NULL, true};
 	ListCell   *lc;
 
 	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
+	*batches = (RowInput) {NULL, true};
 	if (!inputs_have_programs(spec->inputs) || !zsnode_agg_may_read_twice(query->root))
-		return rows;
+		return false;
 	foreach(lc, paths)
 	{
 		Path	   *path = zsnode_spine_path(lfirst(lc));
 
 		if (path != NULL && zs_path_disabled(path) <= zs_path_disabled(cheapest) &&
-			(batches.path == NULL || path->total_cost < batches.path->total_cost))
-			batches.path = path;
+			(batches->path == NULL || path->total_cost < batches->path->total_cost))
+			batches->path = path;
 	}
-	if (batches.path == NULL ||
-		rows_cost(query, spec, &batches, ngroups) > ZS_BATCHES_REGRET_FACTOR *
-		rows_cost(query, spec, &rows, ngroups))
-		return rows;
-	return batches;
+	return batches->path != NULL;
+}
+
+/*
+ * Whose rows are taken: those of the cheapest path, or of one of the paths whose joins are done by
+ * batches.  Where few rows are expected both cost much the same, and if more come batches take a
+ * third of the time, or less; so these are taken for somewhat more.  ngroups: of the rows;
+ * parallel_cost: of a plan by batches that there is already, which is as good a reason to leave
+ * rows out.  The path is NULL if that is to be the only plan.
+ */
+static RowInput
+choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest, List *paths,
+			 double ngroups, Cost parallel_cost)
+{
+	RowInput	rows = {cheapest, false};
+	RowInput	batches;
+	Cost		most = ZS_BATCHES_REGRET_FACTOR * rows_cost(query, spec, &rows, ngroups);
+
+	if (!find_batches(query, spec, cheapest, paths, &batches))
+		return parallel_cost <= most ? batches : rows;
+	return Min(rows_cost(query, spec, &batches, ngroups), parallel_cost) <= most ? batches : rows;
 }
 
 /* Is it worth while to aggregate these rows by batches? */
@@ -392,7 +406,7 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 	if (child->param_info != NULL ||
 		!find_spec(query, child->pathtarget, &spec, &divisible, &worth) || !divisible)
 		return NULL;
-	input = choose_input(query, &spec, child, list_make1(child), ngroups);
+	input = choose_input(query, &spec, child, list_make1(child), ngroups, ZS_COST_NEVER);
 	if (!is_worth(&input, worth))
 		return NULL;
 	return make_row_path(query, target, aggrefs, &input, ngroups, ZS_SPLIT_FOR_CORE);
@@ -400,8 +414,8 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 
 /*
  * Adds the plans in which processes aggregate parts of the rows; false if there are none.  worth:
- * as in can_run(); *cost: what the cheapest costs of those that go by batches, ZS_COST_NEVER if
- * there is none.
+ * as in can_run(); *cost: what the cheapest costs of those that go by batches, without the
+ * beginning of workers; ZS_COST_NEVER if there is none.
  */
 static bool
 add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cost *cost)
@@ -420,13 +434,13 @@ add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cos
 	*cost = ZS_COST_NEVER;
 	if (lacks_column((Node *) spec->inputs, cheapest->pathtarget->exprs))
 		return false;
-	input = choose_input(query, spec, cheapest, rel->partial_pathlist, npartial);
+	input = choose_input(query, spec, cheapest, rel->partial_pathlist, npartial, ZS_COST_NEVER);
 	if (!is_worth(&input, worth))
 		return false;
 	path = make_row_path(query, target, aggrefs, &input, npartial, split);
 	path->path.parallel_workers = input.path->parallel_workers;
 	if (split == ZS_SPLIT_FOR_CORE)
-		total = zsnode_agg_add_gathered(query, &path->path);
+		total = zsnode_agg_add_gathered(query, &path->path, input.by_batches);
 	else
 		total = zsnode_agg_add_combining(query, &path->path, aggrefs, input.by_batches);
 	if (input.by_batches)
@@ -454,16 +468,13 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 		add_parallel_paths(query, &spec, worth, &parallel_cost) &&
 		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 		return;
-	input = choose_input(query, &spec, cheapest, rel->pathlist, query->ngroups);
-	if (!is_worth(&input, worth))
+	input = choose_input(query, &spec, cheapest, rel->pathlist, query->ngroups, parallel_cost);
+	if (input.path == NULL || !is_worth(&input, worth))
 		return;
 	path = make_row_path(query, query->target, query->aggrefs, &input, query->ngroups,
 						 ZS_SPLIT_NONE);
-	/* as in choose_input() */
-	if (!input.by_batches &&
-		parallel_cost <= ZS_BATCHES_REGRET_FACTOR * path->path.total_cost)
-		return;
 	if (query->keys != NIL || input.by_batches)
-		zsnode_agg_drop_risky_paths(query, &path->path, input.by_batches);
+		zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost,
+									input.by_batches);
 	add_path(query->grouped_rel, &path->path);
 }

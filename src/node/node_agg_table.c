@@ -177,9 +177,9 @@ add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSpli
 
 	Assert(workers > 0);
 	if (split == ZS_SPLIT_FOR_CORE)
-		(void) zsnode_agg_add_gathered(query, &path->path);
+		(void) zsnode_agg_add_gathered(query, &path->path, true);
 	else
-		(void) zsnode_agg_add_combining(query, &path->path, aggrefs, false);
+		(void) zsnode_agg_add_combining(query, &path->path, aggrefs, true);
 }
 
 /* Adds the paths over the table; false if there is no program for the query. */
@@ -218,7 +218,7 @@ zsnode_agg_add_table_paths(const ZsAggQuery *query)
 								NIL, ZS_SPLIT_NONE);
 	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
 						query->ngroups);
-	zsnode_agg_drop_risky_paths(query, &path->path, true);
+	zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost, true);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }
