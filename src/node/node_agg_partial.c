@@ -164,11 +164,12 @@ add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 	return cost;
 }
 
-/* What workers cost more to begin with than core charges. */
+/* What workers cost more to begin with than core charges; tests have costs of their own. */
 static Cost
 beginning_cost(bool by_batches)
 {
-	return by_batches ? ZS_WORKERS_SHARE * parallel_setup_cost : 0;
+	return by_batches && zs_debug_vector == ZS_DEBUG_VECTOR_OFF ?
+		ZS_WORKERS_SHARE * parallel_setup_cost : 0;
 }
 
 /*

@@ -530,8 +530,8 @@ zsnode_scan_batches_path(const Path *path)
 
 	Assert(zsnode_scan_is_path(path));
 	memcpy(copy, path, sizeof(ScanPath));
-	Assert(copy->row_cost >= 0 && copy->row_cost <= path->total_cost - path->startup_cost);
-	copy->path.path.total_cost -= copy->row_cost;
+	Assert(copy->row_cost >= 0);
+	copy->path.path.total_cost = Max(path->total_cost - copy->row_cost, path->startup_cost);
 	copy->row_cost = 0;
 	return &copy->path.path;
 }
