@@ -384,6 +384,8 @@ hash_of_path(const Path *path)
 		hash->jpath.innerjoinpath = outer;
 	else if (hash->jpath.jointype == JOIN_INNER)
 	{
+		/* nor are inner rows believed to be unique then */
+		Assert(!hash->jpath.inner_unique);
 		hash->jpath.innerjoinpath = hash->jpath.outerjoinpath;
 		hash->jpath.outerjoinpath = outer;
 	}
