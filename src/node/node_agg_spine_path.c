@@ -231,22 +231,28 @@ hash_of(Path *path)
 	return zsnode_spine_hash_of != NULL ? zsnode_spine_hash_of(path) : NULL;
 }
 
-/* Sets what the join costs by batches; path: as core has it. */
+/* Bytes that a table of the inner side's rows is expected to take. */
+static double
+table_size(const Path *inner)
+{
+	return inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
+}
+
+/* Sets what the join costs by batches. */
 static void
-cost_join(HashPath *join, const HashPath *path)
+cost_join(HashPath *join)
 {
 	const Path *outer = join->jpath.outerjoinpath;
 	const Path *inner = join->jpath.innerjoinpath;
 	Path	   *result = &join->jpath.path;
-	double		size = inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
 	List	   *others = list_difference_ptr(join->jpath.joinrestrictinfo,
 											 join->path_hashclauses);
 	Cost		run;
 
-	Assert(path->jpath.path.rows == result->rows);
-	Assert(!result->parallel_aware && inner->param_info == NULL && size >= 0);
+	Assert(!result->parallel_aware && inner->param_info == NULL);
 	run = outer->rows * (ZS_COST_PER_KEY * list_length(join->path_hashclauses) +
-						 (size > ZS_NEAR_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE)) +
+						 (table_size(inner) > ZS_NEAR_TABLE ? ZS_COST_FAR_PROBE :
+						  ZS_COST_PROBE)) +
 		result->rows * (ZS_COST_PER_VALUE * list_length(inner->pathtarget->exprs) +
 						zscost_filter(others) + result->pathtarget->cost.per_tuple);
 	result->startup_cost = outer->startup_cost + inner->total_cost +
@@ -286,9 +292,9 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	join->jpath.path.parallel_aware = false;
 	join->jpath.path.parallel_safe = path->jpath.path.parallel_safe && inner->parallel_safe;
 	join->inner_rows_total = inner->rows;
-	cost_join(join, path);
+	cost_join(join);
 	paths->njoins++;
-	paths->memory += inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
+	paths->memory += table_size(inner);
 	return &join->jpath.path;
 }
 
