@@ -349,8 +349,6 @@ find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest,
 
 	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
 	*batches = (RowInput) {NULL, true};
-	if (!inputs_have_programs(spec->inputs) || !zsnode_agg_may_read_twice(query->root))
-		return false;
 	foreach(lc, paths)
 	{
 		Path	   *path = zsnode_spine_path(lfirst(lc));
@@ -359,6 +357,10 @@ find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest,
 			(batches->path == NULL || path->total_cost < batches->path->total_cost))
 			batches->path = path;
 	}
+	/* asked last: most queries have no such joins */
+	if (batches->path != NULL && (!inputs_have_programs(spec->inputs) ||
+								  !zsnode_agg_may_read_twice(query->root)))
+		batches->path = NULL;
 	return batches->path != NULL;
 }
 
