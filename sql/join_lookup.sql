@@ -219,3 +219,36 @@ set enable_mergejoin = off;
 select nr, case when nr < 4 then partition_scans(query) end as scans, test.same(query)
 	from queries_part order by nr;
 reset all;
+
+-- How far a table is in the order of a column is remembered, as long as its segments are the same.
+set zedstore.min_segment_rows = 1024;
+set max_parallel_workers_per_gather = 0;
+set search_path = join_lookup, public;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+create table moved_z (ord int, nr int) using zedstore;
+insert into moved_z select g / 5, g % 5 from generate_series(1, 100000) g;
+create table asked_z (id int, big int) using zedstore;
+insert into asked_z select g, g * 4001 from generate_series(1, 4) g;
+vacuum analyze moved_z, asked_z;
+create function moved_filter() returns text language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (format json) select a.id, m.nr from asked_z a
+		join moved_z m on m.ord = a.big' into plan;
+	return jsonb_path_query_first(plan, 'strict $.** ? (@."Relation Name" == "moved_z")')
+		->> 'Filter';
+end $$;
+select moved_filter(), moved_filter();
+-- behind the others, and over all of them
+insert into moved_z select g / 5, g % 5 from generate_series(100001, 150000) g;
+select moved_filter();
+insert into moved_z select g * 7919 % 30000, g % 5 from generate_series(1, 250000) g;
+select moved_filter();
+create table sorted_z using zedstore as select * from moved_z order by ord;
+truncate moved_z;
+insert into moved_z select * from sorted_z;
+analyze moved_z;
+select moved_filter();
+reset all;

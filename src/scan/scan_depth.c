@@ -8,6 +8,9 @@
  * The product of both is the depth: 1 for a table that is in order, all stripes for one whose
  * values lie at random.  Of a large table some index pages stand for all.
  *
+ * Each statement that is planned asks for columns of its joins, so a backend remembers what it
+ * found out, as long as the column's segments are the same.
+ *
  * Nothing is locked between calls.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -18,13 +21,33 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "common/int.h"
 #include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
 
 #include "zs_attr.h"
 #include "zs_depth.h"
 #include "zs_page.h"
 #include "zs_row.h"
+
+/* So many columns' depths are remembered; for one more all are forgotten. */
+#define MAX_KNOWN		4096
+
+/* What is remembered of a column. */
+typedef struct KnownDepth
+{
+	struct KnownKey
+	{
+		RelFileLocator locator;
+		uint32		attno;
+	}			key;			/* first */
+	uint64		segments;		/* hash of all that was known of them */
+	double		depth;
+} KnownDepth;
+
+static HTAB *known_depths = NULL;
 
 /* ---- ranges ------------------------------------------------------------------------------- */
 
@@ -199,6 +222,61 @@ depth_within(ZsAttrReader *reader, zstid row)
 	return depth;
 }
 
+/* ... of all, by those of some of n segments, which start at firsts. */
+static double
+depth_of_vectors(Relation rel, AttrNumber attno, const zstid *firsts, Size n)
+{
+	ZsAttrReader *reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0, NULL);
+	double		within = 0;
+
+	for (int i = 0; i < ZS_PLANNED_HEADS; i++)
+		within += depth_within(reader, firsts[i * (n - 1) / (ZS_PLANNED_HEADS - 1)]) /
+			ZS_PLANNED_HEADS;
+	zsattr_reader_end(reader);
+	Assert(within >= 1 - 1e-6);
+	return within;
+}
+
+/* The depth of the table, whose segments have these bounds and start at firsts. */
+static double
+depth_of_segments(Relation rel, AttrNumber attno, const ZsPlannedSegments *segments,
+				  ZsZoneBounds *bounds, const zstid *firsts)
+{
+	double		within = depth_of_vectors(rel, attno, firsts, bounds->n);
+	Size		most;
+
+	/* those that were not looked at lie over each other as these do */
+	return (1 + (zsscan_bounds_depth(bounds, &most) - 1) * segments->weight) * within;
+}
+
+/* What is remembered of the column, or a place for it: then it has no segments. */
+static KnownDepth *
+find_known(Relation rel, AttrNumber attno)
+{
+	struct KnownKey key;
+	KnownDepth *known;
+	bool		found;
+
+	if (known_depths != NULL && hash_get_num_entries(known_depths) >= MAX_KNOWN)
+	{
+		hash_destroy(known_depths);
+		known_depths = NULL;
+	}
+	if (known_depths == NULL)
+	{
+		HASHCTL		ctl = {.keysize = sizeof(key), .entrysize = sizeof(KnownDepth)};
+
+		known_depths = hash_create("zedstore depths", 64, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+	memset(&key, 0, sizeof(key));
+	key.locator = rel->rd_locator;
+	key.attno = attno;
+	known = hash_search(known_depths, &key, HASH_ENTER, &found);
+	if (!found)
+		known->segments = 0;
+	return known;
+}
+
 /*
  * How many stripes of the table lie over a value of the column, whose zone maps follow its order,
  * on average; and the share of the row numbers that no segment has, whose rows may be in the row
@@ -212,11 +290,10 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 	ZsPlannedSegments segments;
 	zstid		end = zspage_next_row(rel);
 	zstid	   *firsts;
-	ZsAttrReader *reader;
 	ZsZoneBounds bounds = {0};
-	Size		most;
 	double		covered = 0;
-	double		within = 0;
+	KnownDepth *known;
+	uint64		hash;
 
 	zsscan_planned_segments(rel, attno, &segments);
 	firsts = palloc_array(zstid, Max(segments.n, 1));
@@ -232,14 +309,17 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 	}
 	if (bounds.n == 0)
 		return false;
-	reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0, NULL);
-	for (int i = 0; i < ZS_PLANNED_HEADS; i++)
-		within += depth_within(reader, firsts[i * (bounds.n - 1) / (ZS_PLANNED_HEADS - 1)]) /
-			ZS_PLANNED_HEADS;
-	zsattr_reader_end(reader);
-	Assert(within >= 1 - 1e-6);
-	/* those that were not looked at lie over each other as these do */
-	*depth = (1 + (zsscan_bounds_depth(&bounds, &most) - 1) * segments.weight) * within;
+	/* the weight says how much of the table they stand for; 0 stands for nothing */
+	hash = hash_bytes_extended((const unsigned char *) segments.items,
+							   segments.n * (int) sizeof(ZsSegmentItem),
+							   (uint64) (segments.weight * 16)) | 1;
+	known = find_known(rel, attno);
+	if (known->segments != hash)
+	{
+		known->depth = depth_of_segments(rel, attno, &segments, &bounds, firsts);
+		known->segments = hash;
+	}
+	*depth = known->depth;
 	*row_share = end == 0 ? 0 : Max(1 - covered / end, 0);
 	pfree(segments.items);
 	pfree(firsts);
