@@ -96,6 +96,7 @@ struct ZsRowFilter
 	uint32		npaused;		/* batches for which it is not to be tried */
 	uint64		rows_in;
 	uint64		rows_out;
+	double		removes;		/* share of the rows that it was asked about */
 
 	/* ... and of HASH, what was found out of the entries of a dictionary */
 	uint64		dict_serial;	/* 0: none */

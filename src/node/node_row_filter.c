@@ -13,7 +13,9 @@
  * one.
  *
  * A filter that removes hardly any row costs more than it saves: it rests for some batches, then is
- * tried again, for rows that lie together often have similar values.
+ * tried again, for rows that lie together often have similar values.  Of several the one comes
+ * first that lately left the fewest rows for what it costs, and integers are looked up alone where
+ * few rows are left.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -34,6 +36,7 @@
 #include "node_scan_internal.h"
 #include "zs_attr.h"
 #include "zs_codec.h"
+#include "zs_cost_const.h"
 #include "zs_kernel.h"
 #include "zs_node_filter.h"
 
@@ -41,6 +44,12 @@
 #define TRIED_BATCHES	8
 #define RESTING_BATCHES	56
 #define USELESS_SHARE	0.9
+
+/* Two filters change places if they then take less than this share of the time. */
+#define BETTER_SHARE	0.98
+
+/* Of fewer rows values are looked up by themselves, not with all others of the vector. */
+#define FEW_ROWS		(ZS_KERNEL_ROWS / 8)
 
 /* What is known of an entry of a dictionary. */
 typedef enum EntryWanted
@@ -127,9 +136,31 @@ zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 ma
 	return is_ready(filter) && filter->methods->excludes(filter, min, max);
 }
 
-/* Which of the integers are wanted?  False: the filter cannot tell. */
+/* Which of the rows of passed, which are few, have values that are wanted? */
+static void
+test_few(const ZsRowFilter *filter, const ZsColumnVector *vector, const uint64 *passed,
+		 uint64 *bits)
+{
+	int64		values[FEW_ROWS];
+	uint16		rows[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(passed, rows);
+	uint64		found[ZS_KERNEL_WORDS];
+
+	Assert(n <= FEW_ROWS);
+	for (uint32 i = 0; i < n; i++)
+		values[i] = vector->vals[rows[i]];
+	filter->methods->test(filter, values, n, found);
+	zskernel_bits_clear(bits);
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (zskernel_bits_get(found, i))
+			zskernel_bits_set(bits, rows[i]);
+	}
+}
+
+/* Which of the integers of passed, nrows rows, are wanted?  False: the filter cannot tell. */
 static bool
-test_integers(const ZsRowFilter *filter, ZsInput *input, uint64 *passed)
+test_integers(const ZsRowFilter *filter, ZsInput *input, uint64 *passed, uint32 nrows)
 {
 	const ZsColumnVector *vector = zsexpr_input_column(input, filter->attno, ZS_WANT_INT, passed);
 	uint64		bits[ZS_KERNEL_WORDS];
@@ -137,7 +168,10 @@ test_integers(const ZsRowFilter *filter, ZsInput *input, uint64 *passed)
 	if (vector == NULL || vector->vals == NULL)
 		return false;
 	Assert(vector->nrows <= ZS_KERNEL_ROWS);
-	filter->methods->test(filter, vector->vals, vector->nrows, bits);
+	if (nrows <= FEW_ROWS)
+		test_few(filter, vector, passed, bits);
+	else
+		filter->methods->test(filter, vector->vals, vector->nrows, bits);
 	if (vector->has_nulls)
 		zskernel_bits_andnot(bits, vector->nulls);
 	if (vector->has_odd)
@@ -236,9 +270,9 @@ test_strings(ZsRowFilter *filter, ZsInput *input, uint64 *passed)
 	return true;
 }
 
-/* Applies one filter; false if it cannot tell. */
+/* Applies one filter to the nrows rows of passed; false if it cannot tell. */
 static bool
-apply(ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
+apply(ZsRowFilter *filter, ZsInput *input, uint64 *passed, uint32 nrows, bool zones_asked)
 {
 	if (!zones_asked && excludes(filter, input))
 	{
@@ -248,7 +282,7 @@ apply(ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
 	switch (filter->form)
 	{
 		case ZS_ROW_FILTER_INT:
-			return test_integers(filter, input, passed);
+			return test_integers(filter, input, passed, nrows);
 		case ZS_ROW_FILTER_HASH:
 			return test_strings(filter, input, passed);
 		case ZS_ROW_FILTER_IMAGE:
@@ -306,12 +340,62 @@ verify_removed(const ZsRowFilter *filter, ZsInput *input, ZsBatchScan *bs, const
 	ExecClearTuple(input->slot);
 }
 
+/* What asking the filter about a row costs, an integer being one. */
+static double
+cost(const ZsRowFilter *filter)
+{
+	return filter->form == ZS_ROW_FILTER_HASH ? ZS_STRING_KEY_FACTOR : 1.0;
+}
+
+/* What it costs to ask one filter, and another one about the rows that it leaves. */
+static double
+cost_of_both(const ZsRowFilter *first, const ZsRowFilter *second)
+{
+	return cost(first) + (1.0 - first->removes) * cost(second);
+}
+
+/* Remembers what the filter did in the last batches; true if that says something new. */
+static bool
+judge(ZsRowFilter *filter)
+{
+	Assert(filter->rows_out <= filter->rows_in);
+	if (++filter->nbatches < TRIED_BATCHES)
+		return false;
+	filter->removes = 1.0 - (double) filter->rows_out / filter->rows_in;
+	if (filter->rows_out > filter->rows_in * USELESS_SHARE)
+		filter->npaused = RESTING_BATCHES;
+	filter->nbatches = 0;
+	filter->rows_in = filter->rows_out = 0;
+	return true;
+}
+
+/* Moves filters in front of others where that makes the two of them cheaper. */
+static void
+order_filters(List *filters)
+{
+	for (int i = 1; i < list_length(filters); i++)
+	{
+		for (int k = i; k > 0; k--)
+		{
+			ListCell   *before = list_nth_cell(filters, k - 1);
+			ListCell   *cell = list_nth_cell(filters, k);
+			ZsRowFilter *filter = lfirst(cell);
+
+			if (cost_of_both(filter, lfirst(before)) >=
+				cost_of_both(lfirst(before), filter) * BETTER_SHARE)
+				break;
+			lfirst(cell) = lfirst(before);
+			lfirst(before) = filter;
+		}
+	}
+}
+
 /*
  * Takes those rows of the input's present batch from passed that a filter of the list (of
- * ZsRowFilter) does not want; how many these are.  Filters that are not ready do nothing.
- * zones_asked: zsnode_row_filters_exclude() was called for the batch.  verify: the scan that makes
- * the batches, if values of rows that are taken out are to be looked up once more, by slots of
- * their own; else NULL.  Errors: such a value is wanted.
+ * ZsRowFilter) does not want; how many these are.  Filters that are not ready do nothing.  The list
+ * may be brought into another order.  zones_asked: zsnode_row_filters_exclude() was called for the
+ * batch.  verify: the scan that makes the batches, if values of rows that are taken out are to be
+ * looked up once more, by slots of their own; else NULL.  Errors: such a value is wanted.
  */
 uint32
 zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed, bool zones_asked,
@@ -319,6 +403,7 @@ zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed, bool zon
 {
 	uint32		before = zskernel_bits_count(passed);
 	uint32		rows = before;
+	bool		news = false;
 	ListCell   *lc;
 
 	foreach(lc, filters)
@@ -337,7 +422,7 @@ zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed, bool zon
 			continue;
 		}
 		zskernel_bits_copy(tested, passed);
-		if (!apply(filter, input, passed, zones_asked))
+		if (!apply(filter, input, passed, rows, zones_asked))
 			continue;
 		if (verify != NULL)
 			verify_removed(filter, input, verify, tested, passed);
@@ -345,14 +430,10 @@ zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed, bool zon
 		filter->rows_in += rows;
 		filter->rows_out += left;
 		rows = left;
-		Assert(filter->rows_out <= filter->rows_in);
-		if (++filter->nbatches < TRIED_BATCHES)
-			continue;
-		if (filter->rows_out > filter->rows_in * USELESS_SHARE)
-			filter->npaused = RESTING_BATCHES;
-		filter->nbatches = 0;
-		filter->rows_in = filter->rows_out = 0;
+		news |= judge(filter);
 	}
+	if (news)
+		order_filters(filters);
 	return before - rows;
 }
 

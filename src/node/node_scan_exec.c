@@ -61,6 +61,7 @@ zsnode_scan_add_filter(CustomScanState *node, ZsRowFilter *filter)
 
 	Assert(state->scan == NULL && node->ss.ps.state->es_epq_active == NULL);
 	state->row_filters = lappend(state->row_filters, filter);
+	state->tried_filters = lappend(state->tried_filters, filter);
 }
 
 #ifdef USE_ASSERT_CHECKING
@@ -190,7 +191,7 @@ zsnode_scan_next_batch(ZsScanNode *state, bool forward)
 			zskernel_bits_copy(passed, batch->sel);
 		}
 		else if (state->row_filters != NIL && !zsexpr_filter_rest_may_raise(state->filter))
-			unwanted = zsnode_row_filters_apply(state->row_filters, state->input, passed,
+			unwanted = zsnode_row_filters_apply(state->tried_filters, state->input, passed,
 											   zones_asked,
 											   state->verify ? state->batches : NULL);
 		state->nunwanted += unwanted;

@@ -58,6 +58,7 @@ typedef struct ZsScanNode
 	CustomScanState css;		/* first */
 	ZsFilter   *filter;
 	List	   *row_filters;	/* ZsRowFilter */
+	List	   *tried_filters;	/* the same, in the order in which they are applied */
 	bool		zones_first;	/* their zone maps may be asked before all clauses */
 	bool		prepared;		/* the filter, since parameters changed */
 	bool		verify;			/* zedstore.debug_vector = verify */
