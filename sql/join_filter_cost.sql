@@ -180,3 +180,20 @@ set zedstore.enable_adaptive_join = off;
 explain (costs off) select count(w.*) from z_joincost_ids join z_joincost_wide w using (id);
 select count(w.*), max(w.a) from z_joincost_ids join z_joincost_wide w using (id);
 drop table z_joincost_wide, z_joincost_ids;
+
+-- ... of a narrow one it would read little, yet take longer than a few look-ups in memory
+create table z_joincost_name (id int primary key, name text) using zedstore;
+insert into z_joincost_name select g, 'name ' || g from generate_series(1, 400000) g;
+create table z_joincost_ids as select g, (g * 7919 * 13) % 400000 + 1 as id
+	from generate_series(1, 2000) g;
+create index on z_joincost_ids (g);
+vacuum analyze z_joincost_name, z_joincost_ids;
+explain (costs off) select i.g, n.name from z_joincost_ids i join z_joincost_name n using (id)
+	where g <= 6;
+explain (costs off) select i.g, n.name from z_joincost_ids i left join z_joincost_name n using (id)
+	where g <= 6;
+explain (costs off) select i.g, n.name from z_joincost_ids i join z_joincost_name n using (id);
+set enable_nestloop = off;
+explain (costs off) select i.g, n.name from z_joincost_ids i join z_joincost_name n using (id)
+	where g <= 6;
+drop table z_joincost_name, z_joincost_ids;

@@ -431,7 +431,39 @@ far_probes_cost(const Path *outer, const Path *inner, bool parallel_hash)
 		outer->rows * ZS_COST_FAR_HASH_PROBE * (1 - ZS_NEAR_TABLE / size);
 }
 
-/* The hash join over the outer path, if it can be filtered. */
+/*
+ * Is a loop as good as the hash join, that looks up by index the few rows of the other side which
+ * have partners in inner?  It is where pages are in memory, and not much worse where they are not;
+ * for more rows than expected it turns to a hash join (join_adaptive_plan.c).
+ */
+static bool
+prefers_lookups(const Path *join, const Path *outer, const Path *inner, JoinType jointype)
+{
+	double		lookups = inner->rows * zscost_parallel_divisor(inner->parallel_workers);
+	ListCell   *lc;
+
+	if (!enable_nestloop || lookups > ZS_FEW_LOOKUPS || jointype == JOIN_SEMI ||
+		outer->parent->reloptkind != RELOPT_BASEREL)
+		return false;
+	foreach(lc, outer->parent->cheapest_parameterized_paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL || zs_path_is_avoided(path) ||
+			!bms_is_subset(PATH_REQ_OUTER(path), inner->parent->relids) ||
+			(path->pathtype != T_IndexScan && path->pathtype != T_IndexOnlyScan &&
+			 path->pathtype != T_BitmapHeapScan))
+			continue;
+		if (lookups * (1 + path->rows) * ZS_COST_IN_MEMORY_ROW <=
+			(join->total_cost - inner->total_cost) * ZS_IN_MEMORY_SHARE &&
+			inner->total_cost + lookups * path->total_cost <=
+			join->total_cost * ZS_LOOKUPS_REGRET_FACTOR)
+			return true;
+	}
+	return false;
+}
+
+/* The hash join over the outer path, if it can be filtered, and is not worse than look-ups. */
 static Path *
 make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, JoinType jointype,
 		  JoinPathExtraData *extra, const JoinKeys *keys, bool parallel_hash)
@@ -459,7 +491,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 	path->total_cost += ZS_COST_PER_NOTED_KEY * inner->rows +
 		far_probes_cost(outer, inner, parallel_hash) +
 		path->rows * (1 - share) * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
-	return path;
+	return prefers_lookups(path, outer, inner, jointype) ? NULL : path;
 }
 
 /* Adds joins of parts of the outer side: with a hash table for each process, or one for all. */
