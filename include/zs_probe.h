@@ -59,8 +59,10 @@ extern ZsProbeTable *zsprobe_table_create(MemoryContext parent, TupleDesc desc,
 										  const ZsGroupKey *build_keys,
 										  const ZsGroupKey *probe_keys, int keep);
 extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows,
-									  Size limit);
+									  Size limit, uint64 *kept, uint64 *total);
 extern void zsprobe_table_forget(ZsProbeTable *table);
+extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);
+extern void zsprobe_table_set_part(ZsProbeTable *table, uint32 part, uint32 nparts);
 extern uint64 zsprobe_table_rows(const ZsProbeTable *table);
 extern bool zsprobe_table_is_array(const ZsProbeTable *table);
 extern Size zsprobe_table_memory(const ZsProbeTable *table);
@@ -83,11 +85,21 @@ typedef struct ZsProbeSpec
 	ZsFilter   *joinqual;		/* for pairs, by desc; NULL: none */
 	ZsFilter   *qual;			/* for rows of the join; NULL: none */
 	PlanState  *node;			/* that is told of by instrumentation, or NULL */
+
+	/*
+	 * The build side may come in parts.  Called when the join starts: the table has to have the
+	 * first one.  At the end of the probe side: fills the table with the next one and rescans the
+	 * probe side, or is false.
+	 */
+	void		(*first_part) (void *arg);
+	bool		(*next_part) (void *arg);
+	void	   *arg;
 } ZsProbeSpec;
 
 extern bool zsprobe_join_fills_build(JoinType jointype);
 extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
 extern bool zsprobe_join_needs_build(JoinType jointype);
+extern bool zsprobe_join_can_divide(JoinType jointype);
 extern ZsInput *zsprobe_join_create(const ZsProbeSpec *spec, EState *estate);
 
 /* ---- probe_project.c ---- */

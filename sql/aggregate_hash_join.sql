@@ -135,7 +135,7 @@ RESET zedstore.debug_vector;
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT o.name, sum(f.x) FROM z_fact f JOIN (SELECT * FROM z_one WHERE random() < 2 OFFSET 0) o USING (k4) GROUP BY o.name;
 RESET zedstore.debug_vector;
--- a table that does not fit into memory is given up, and core's join runs instead
+-- a table that does not fit into memory comes in parts, or core's join runs instead
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SET zedstore.debug_vector = force;

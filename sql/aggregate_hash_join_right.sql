@@ -138,7 +138,7 @@ SELECT g, s.* FROM generate_series(1, 3) g, LATERAL (SELECT count(*), sum(m.v) F
 SELECT g, s.* FROM generate_series(1, 3) g, LATERAL (SELECT count(*), count(f.id), count(m.p) FROM z_many m FULL JOIN z_fact f USING (k4) WHERE coalesce(f.k2, g) = g) s;
 SELECT g, s.* FROM generate_series(1, 2) g, LATERAL (SELECT count(*), count(f.id), count(o.k4), count(m.p) FROM z_many m FULL JOIN z_fact f USING (k4) FULL JOIN z_one o ON o.k2 = f.k2 AND o.w > g * 9) s;
 RESET zedstore.debug_vector;
--- a table that does not fit into memory is given up, and core's join runs instead
+-- a table that does not fit into memory comes in parts, or core's join runs instead
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SET zedstore.debug_vector = force;

@@ -102,13 +102,21 @@ zsagg_groups_count(const ZsGroups *groups)
 	return groups->ngroups;
 }
 
+/* So many groups may be in a hash table of so many slots, as strings may in theirs. */
+static inline uint32
+slots_room(uint32 nslots)
+{
+	return nslots / 4 * 3;
+}
+
 /* How many more there can be without memory for their keys; strings need some all the same. */
 uint32
 zsagg_groups_room(const ZsGroups *groups)
 {
 	if (groups->frozen)
 		return 0;
-	return Min(groups->maxgroups, Max(groups->nslots / 2, groups->ngroups)) - groups->ngroups;
+	return Min(groups->maxgroups, Max(slots_room(groups->nslots), groups->ngroups)) -
+		groups->ngroups;
 }
 
 /* The map of the vector's dictionary, with nothing in it if it is another one than before. */
@@ -173,7 +181,7 @@ hash_groups(ZsGroups *groups)
 	uint32		nslots = groups->nslots;
 
 	Assert((nslots & (nslots - 1)) == 0 && groups->nhashed <= groups->ngroups);
-	while (nslots < 2 * groups->ngroups)
+	while (slots_room(nslots) < groups->ngroups)
 		nslots *= 2;
 	if (nslots > groups->nslots)
 	{
@@ -234,7 +242,7 @@ find_group(ZsGroups *groups, const uint64 *words, uint64 hash)
 	groups->slots[at] = make_slot(hash, groups->ngroups);
 	groups->nhashed++;
 	zsagg_group_note(groups, zsagg_group_add(groups, words));
-	if (groups->nslots < 2 * groups->ngroups)
+	if (slots_room(groups->nslots) < groups->ngroups)
 		hash_groups(groups);
 	return groups->ngroups - 1;
 }

@@ -9,10 +9,16 @@
  * over one, it gives batches as well; else its rows are taken from the plan below the Hash node.
  * The joins themselves do not run; what EXPLAIN ANALYZE tells of their rows is told for them.
  *
- * Giving up.  Tables are in memory, and take together what core's may take, each of them
- * work_mem * hash_mem_multiplier.  Where one of them does not fit, all are thrown away, the plans
- * below are rescanned, and core's joins run as if nothing had been tried, now and for all further
- * rescans: what is lost is reading as many rows as fit into memory.  An inner side whose batches
+ * Parts.  Tables are in memory, and take together what core's may take, each of them
+ * work_mem * hash_mem_multiplier.  Where one of them does not fit, its rows are counted, and it is
+ * filled with one part of them after the other, by their keys; the inner side and all below the
+ * join's outer side are read again for each.  Core writes both sides to files instead, row by row,
+ * which takes as long as some such rounds.  So it goes if the kind of join allows it, the outer
+ * side is not shared with other processes, and the parts are few.
+ *
+ * Giving up.  Else all tables are thrown away, the plans below are rescanned, and core's joins run
+ * as if nothing had been tried, now and for all further rescans: what is lost is reading the inner
+ * side.  An inner side whose batches
  * have values that only rows give (such as are stored out of line) is read by rows, too, from its
  * first row on.  Reading twice must not be seen, so all this is not tried in queries with volatile
  * functions, nor under row locks.
@@ -31,6 +37,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "zs_compat.h"
 
 #include "commands/explain.h"
@@ -45,6 +53,7 @@
 #include "storage/shmem.h"
 
 #include "node_agg_join.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
@@ -52,6 +61,9 @@
 
 /* Tables that are expected to take so many times what they may are not begun. */
 #define HOPELESS_FACTOR	1.5
+
+/* Parts are so much larger than the memory for them would be if keys were all alike. */
+#define PARTS_FACTOR	1.3
 
 /* What a row of a table takes beside its columns. */
 #define ROW_OVERHEAD	24
@@ -70,8 +82,12 @@ typedef struct AggJoin
 	ZsInput    *input;			/* what it returns */
 	bool		read;			/* build was, since it was rescanned */
 	bool		filled;			/* the table is there */
-	uint64		nrows;			/* of the table filled last */
+	uint64		nrows;			/* of the table filled last, all parts of it */
 	bool		is_array;
+	bool		may_divide;		/* into parts */
+	uint32		part;			/* the present one */
+	uint32		nparts;
+	struct ZsAggJoins *all;		/* of which it is one */
 } AggJoin;
 
 struct ZsAggJoins
@@ -108,14 +124,15 @@ memory_limit(int njoins)
 	return mul_size(get_hash_memory_limit(), njoins);
 }
 
-/* Is the table expected to take far more memory than all of them may? */
+/* Is the table expected to take far more memory than all of them may, if need be in parts? */
 static bool
-is_hopeless(const ZsSpineJoin *join, int njoins)
+is_hopeless(const ZsSpineJoin *join, int njoins, bool may_divide)
 {
 	const Plan *plan = join->build->plan;
 	double		width = plan->plan_width + ROW_OVERHEAD;
 
-	return plan->plan_rows * width > HOPELESS_FACTOR * (double) memory_limit(njoins);
+	return plan->plan_rows * width > (may_divide ? ZS_JOIN_PARTS : HOPELESS_FACTOR) *
+		(double) memory_limit(njoins);
 }
 
 /* Describes the keys of both sides; false if rows cannot be joined by them here. */
@@ -152,6 +169,8 @@ make_filter(List *clauses, TupleDesc desc, PlanState *node)
 
 static ZsAggJoins *create_joins(PlanState *node, PlanState *child, List *exprs, int least,
 								bool explain_only);
+static void first_part(void *arg);
+static bool next_part(void *arg);
 
 /*
  * Makes a join ready over probe (NULL: for EXPLAIN only); false if it cannot be done here.
@@ -170,8 +189,12 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	List	   *guards = NIL;
 	ZsProbeSpec spec;
 
-	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS || is_hopeless(from, spine->njoins) ||
+	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS ||
 		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
+		return false;
+	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware &&
+		zsprobe_join_can_divide(jointype) && zsprobe_keys_can_divide(nkeys, build_keys);
+	if (is_hopeless(from, spine->njoins, join->may_divide))
 		return false;
 	join->state = from->state;
 	join->hash = from->hash;
@@ -207,6 +230,9 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 		.joinqual = make_filter(from->joinqual, desc, node),
 		.qual = make_filter(from->qual, desc, node),
 		.node = &join->state->js.ps,
+		.first_part = first_part,
+		.next_part = next_part,
+		.arg = join,
 	};
 	join->input = zsprobe_join_create(&spec, node->state);
 	return true;
@@ -232,6 +258,8 @@ create_joins(PlanState *node, PlanState *child, List *exprs, int least, bool exp
 		input = zsnode_scan_input_create(spine->scan);
 	for (int i = 0; i < spine->njoins; i++)
 	{
+		joins->joins[i].all = joins;
+		joins->joins[i].nparts = 1;
 		if (!create_join(&joins->joins[i], spine, i, input, node))
 			return NULL;
 		input = joins->joins[i].input;
@@ -265,7 +293,10 @@ zsnode_agg_joins_input(const ZsAggJoins *joins)
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Bytes that the join's table may take, beside those of the others. */
+/*
+ * Bytes that the join's table may take, beside those of the others.  One that can be divided leaves
+ * some to those that are filled later.
+ */
 static Size
 table_limit(const ZsAggJoins *joins, const AggJoin *join)
 {
@@ -273,8 +304,12 @@ table_limit(const ZsAggJoins *joins, const AggJoin *join)
 
 	for (int i = 0; i < joins->njoins; i++)
 	{
-		if (&joins->joins[i] != join && joins->joins[i].filled)
-			limit -= Min(limit, zsprobe_table_memory(joins->joins[i].table));
+		const AggJoin *other = &joins->joins[i];
+		Size		taken = other->filled ? zsprobe_table_memory(other->table) :
+			join->may_divide ? get_hash_memory_limit() / 2 : 0;
+
+		if (other != join)
+			limit -= Min(limit, taken);
 	}
 	return limit;
 }
@@ -304,20 +339,47 @@ give_up(ZsAggJoins *joins)
 	}
 }
 
-/* Fills the join's table with what build has, from its first row on. */
+/*
+ * Fills the join's table with what the input has, which is build, or with the present part of it.
+ * If that is too large there are more parts from now on, as long as none has been joined.
+ */
 static ZsProbeFill
-read_build(const ZsAggJoins *joins, AggJoin *join)
+fill_from(AggJoin *join, ZsInput *input, bool by_rows)
 {
-	Size		limit = table_limit(joins, join);
+	/* one that has been begun has to be ended, however many rows have the same key */
+	Size		limit = join->filled ? MaxAllocHugeSize : table_limit(join->all, join);
+	uint64		kept;
+	uint64		total;
 	ZsProbeFill result;
 
+	zsexpr_input_start(input);
+	zsprobe_table_set_part(join->table, join->part, join->nparts);
+	result = zsprobe_table_fill(join->table, input, by_rows, limit, &kept, &total);
+	if (result == ZS_PROBE_NEEDS_ROWS || join->filled)
+		return result;
+	if (join->nparts == 1)
+		join->nrows = total;
+	if (result == ZS_PROBE_TOO_LARGE && join->may_divide)
+		join->nparts = join->nparts > 1 ? join->nparts * 2 :
+			(uint32) Max(Min(ceil(total * PARTS_FACTOR / Max(kept, 1)), ZS_JOIN_PARTS + 1), 2);
+	return result;
+}
+
+/* Fills the join's table with what build has, from its first row on, or a part of it. */
+static ZsProbeFill
+read_build(AggJoin *join)
+{
+	ZsProbeFill result;
+
+	if (join->read)
+		ExecReScan(join->build);
+	zsprobe_table_forget(join->table);
 	join->read = true;
 	if (join->below != NULL && !join->below->given_up)
 	{
 		if (zsnode_agg_joins_start(join->below))
 		{
-			zsexpr_input_start(join->batches);
-			result = zsprobe_table_fill(join->table, join->batches, false, limit);
+			result = fill_from(join, join->batches, false);
 			if (result != ZS_PROBE_NEEDS_ROWS)
 				return result;
 			give_up(join->below);
@@ -325,17 +387,29 @@ read_build(const ZsAggJoins *joins, AggJoin *join)
 		}
 		ExecReScan(join->build);
 	}
-	zsexpr_input_start(join->rows);
-	return zsprobe_table_fill(join->table, join->rows, true, limit);
+	return fill_from(join, join->rows, true);
 }
 
-/* Fills the join's table, unless the one that is there is still right; false if it is too large. */
+/* Fills the join's table with its present part; false if that is too large. */
 static bool
-fill_table(const ZsAggJoins *joins, AggJoin *join)
+fill_part(AggJoin *join)
 {
 	NodeInstrumentation *instrument = join->hash->ps.instrument;
 	ZsProbeFill result;
 
+	if (instrument != NULL)
+		InstrStartNode(instrument);
+	result = read_build(join);
+	join->is_array = zsprobe_table_is_array(join->table);
+	if (instrument != NULL)
+		InstrStopNode(instrument, (double) zsprobe_table_rows(join->table));
+	return result == ZS_PROBE_FILLED;
+}
+
+/* Fills the join's table, unless the one that is there is still right; false if it is too large. */
+static bool
+fill_table(AggJoin *join)
+{
 	if (join->hash->ps.chgParam != NULL)
 	{
 		ExecReScan(&join->hash->ps);
@@ -343,18 +417,51 @@ fill_table(const ZsAggJoins *joins, AggJoin *join)
 	}
 	if (join->filled)
 		return true;
-	if (join->read)
-		ExecReScan(join->build);
-	zsprobe_table_forget(join->table);
-	if (instrument != NULL)
-		InstrStartNode(instrument);
-	result = read_build(joins, join);
-	join->nrows = zsprobe_table_rows(join->table);
-	join->is_array = zsprobe_table_is_array(join->table);
-	if (instrument != NULL)
-		InstrStopNode(instrument, (double) join->nrows);
-	join->filled = result == ZS_PROBE_FILLED;
+	join->part = 0;
+	join->nparts = 1;
+	do
+		join->filled = fill_part(join);
+	while (!join->filled && join->nparts > 1 && join->nparts <= ZS_JOIN_PARTS);
 	return join->filled;
+}
+
+/* Fills the table with another part. */
+static void
+turn_to_part(AggJoin *join, uint32 part)
+{
+	Assert(join->filled && part < join->nparts);
+	join->part = part;
+	if (join->hash->ps.instrument != NULL)
+		InstrEndLoop(join->hash->ps.instrument);
+	if (!fill_part(join))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("too many rows of a hash join have the same key"),
+				 errhint("Turn zedstore.enable_vector_join off.")));
+}
+
+/* ZsProbeSpec.first_part */
+static void
+first_part(void *arg)
+{
+	AggJoin    *join = arg;
+
+	if (join->part > 0)
+		turn_to_part(join, 0);
+}
+
+/* ZsProbeSpec.next_part */
+static bool
+next_part(void *arg)
+{
+	AggJoin    *join = arg;
+
+	if (join->part + 1 >= join->nparts)
+		return false;
+	turn_to_part(join, join->part + 1);
+	/* core's joins below it have no hash tables; ours stay */
+	ExecReScan(outerPlanState(&join->state->js.ps));
+	return true;
 }
 
 /* Is there no row in the join, whatever the probe side has? */
@@ -387,7 +494,7 @@ zsnode_agg_joins_start(ZsAggJoins *joins)
 	{
 		AggJoin    *join = &joins->joins[i];
 
-		if (!fill_table(joins, join))
+		if (!fill_table(join))
 		{
 			give_up(joins);
 			return false;
@@ -428,8 +535,10 @@ describe_tables(const ZsAggJoins *joins, List *tables)
 		if (!join->filled)
 			continue;
 		tables = describe_tables(join->below, tables);
-		tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows",
-										  join->is_array ? "array" : "hash", join->nrows));
+		tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows%s",
+										  join->is_array ? "array" : "hash", join->nrows,
+										  join->nparts == 1 ? "" :
+										  psprintf(" in %u parts", join->nparts)));
 	}
 	return tables;
 }

@@ -27,6 +27,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "zs_compat.h"
 
 #include "executor/executor.h"
@@ -56,6 +58,7 @@ typedef struct SpinePaths
 {
 	int			njoins;
 	double		memory;			/* bytes that their tables are expected to take */
+	bool		whole;			/* those of some join have to be whole */
 } SpinePaths;
 
 /* What the target of a path above has to be for its rows not to be made. */
@@ -295,6 +298,7 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	cost_join(join);
 	paths->njoins++;
 	paths->memory += table_size(inner);
+	paths->whole |= !zsprobe_join_can_divide(jointype);
 	return &join->jpath.path;
 }
 
@@ -311,6 +315,24 @@ batches_path(SpinePaths *paths, Path *path, TargetRule rule)
 		return zsnode_scan_batches_path(path);
 	hash = hash_of(path);
 	return hash != NULL ? batches_join(paths, hash, rule) : NULL;
+}
+
+/*
+ * Charges the path for tables that have to be made in parts, for each of which all is read again;
+ * false: they are too large for that.
+ */
+static bool
+charge_parts(const SpinePaths *paths, Path *path)
+{
+	double		limit = (double) get_hash_memory_limit() * paths->njoins;
+	double		parts = ceil(paths->memory / limit);
+
+	if (parts <= 1)
+		return true;
+	if (paths->whole || path->parallel_workers > 0 || parts > ZS_JOIN_PARTS)
+		return false;
+	path->total_cost *= parts;
+	return true;
 }
 
 /*
@@ -336,7 +358,7 @@ zsnode_spine_path(Path *path)
 		return NULL;
 	result = batches_path(&paths, path, TARGET_ANY);
 	Assert(result == NULL || (paths.njoins > 0 && result->total_cost >= result->startup_cost));
-	if (result == NULL || paths.memory > (double) get_hash_memory_limit() * paths.njoins)
+	if (result == NULL || !charge_parts(&paths, result))
 		return NULL;
 	if (projection != NULL)
 	{

@@ -77,6 +77,8 @@ struct ZsProbeTable
 	const ZsGroupKey *probe_keys;
 	int			keep;			/* of ZsProbeKeep */
 	bool		by_rows;		/* odd values of the input have datums: those of core's rows */
+	uint32		part;			/* of the rows, by their keys, from 0 */
+	uint32		nparts;
 
 	uint32		nrows;
 	uint32		maxrows;
@@ -156,6 +158,9 @@ typedef struct ZsProbeJoin
 	ZsFilter   *qual;
 	ZsQualCounts counts;
 	PlanState  *node;
+	void		(*first_part) (void *arg);	/* as the spec says */
+	bool		(*next_part) (void *arg);
+	void	   *arg;
 
 	/* of the present batch */
 	const ZsBatch *source;		/* the probe side's; NULL: there is none yet */

@@ -15,6 +15,9 @@
  * (RIGHT, FULL, RIGHT ANTI, RIGHT SEMI) mark them (probe_matched.c); rows without one come behind
  * the last batch of the probe side.
  *
+ * The build side may come in parts, each with all rows of its keys: then the probe side is read
+ * once for each of them, and the batches follow each other.
+ *
  * A batch whose keys have no vectors is looked up row by row, as all are by
  * zedstore.debug_vector = rows.
  *
@@ -355,6 +358,17 @@ start_batch(ZsProbeJoin *join)
 	return true;
 }
 
+/* Begins with the probe side, for what the table has. */
+static void
+start_probe(ZsProbeJoin *join)
+{
+	join->source = NULL;
+	join->batch.nsel = 0;
+	join->has_more = join->in_tail = false;
+	zsprobe_matched_reset(join->table);
+	zsexpr_input_start(join->probe);
+}
+
 /* The next batch with a row; false behind the last. */
 static bool
 next_batch_with_rows(ZsProbeJoin *join)
@@ -368,7 +382,11 @@ next_batch_with_rows(ZsProbeJoin *join)
 			apply(join, join->qual);
 		}
 		else if (!start_batch(join))
-			return false;
+		{
+			if (!join->next_part(join->arg))
+				return false;
+			start_probe(join);
+		}
 	} while (join->batch.nsel == 0);
 	return true;
 }
@@ -396,14 +414,12 @@ start_join(ZsInput *input)
 {
 	ZsProbeJoin *join = (ZsProbeJoin *) input;
 
-	join->source = NULL;
-	join->has_more = join->in_tail = false;
-	zsprobe_matched_reset(join->table);
+	join->first_part(join->arg);
 	if (join->joinqual != NULL)
 		(void) zsexpr_filter_start(join->joinqual);
 	if (join->qual != NULL)
 		(void) zsexpr_filter_start(join->qual);
-	zsexpr_input_start(join->probe);
+	start_probe(join);
 }
 
 /* ---- columns ------------------------------------------------------------------------------- */
@@ -523,6 +539,16 @@ zsprobe_join_needs_build(JoinType jointype)
 }
 
 /*
+ * May the build side of a join of that kind come in parts?  A row of the probe side that has no
+ * partner in one of them may have one in another, so not if such rows are returned.
+ */
+bool
+zsprobe_join_can_divide(JoinType jointype)
+{
+	return jointype != JOIN_LEFT && jointype != JOIN_FULL && jointype != JOIN_ANTI;
+}
+
+/*
  * The join as an input.  Its table is to be filled before it is started; the filters are started
  * by it.  Memory comes from the current context.
  */
@@ -561,6 +587,9 @@ zsprobe_join_create(const ZsProbeSpec *spec, EState *estate)
 	join->joinqual = spec->joinqual;
 	join->qual = spec->qual;
 	join->node = spec->node;
+	join->first_part = spec->first_part;
+	join->next_part = spec->next_part;
+	join->arg = spec->arg;
 	join->gathered = palloc0(Max(spec->nbuild, 1) * sizeof(ZsGathered *));
 	join->picked = palloc0(Max(join->nouter, 1) * ZS_WANT_COUNT * sizeof(ZsPicked *));
 	return input;

@@ -10,6 +10,10 @@
  * entry of a dictionary, and a group's number is that of its row as long as no keys are there
  * twice.
  *
+ * A table may be filled with one part of the rows: those whose keys have a hash in one of several
+ * ranges.  So rows with the same keys are in the same part.  Keys that are no integers are left out
+ * of the hash.
+ *
  * Rows with a NULL among their keys have no partner.  They are not there, unless the join returns
  * rows of the build side that have none: then they lie among the others, and are not found.  Rows
  * with the same keys are chained behind the first of them, unless one is as good as all.
@@ -58,7 +62,30 @@ zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *want
 	table->probe_keys = probe_keys;
 	table->keep = keep;
 	table->by_ints = nkeys == 1 && build_keys[0].domain == ZS_DOMAIN_INT;
+	table->nparts = 1;
 	return table;
+}
+
+/* Can a table with these keys be filled with parts of the rows? */
+bool
+zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys)
+{
+	for (int k = 0; k < nkeys; k++)
+	{
+		if (keys[k].domain == ZS_DOMAIN_INT)
+			return true;
+	}
+	return false;
+}
+
+/* From now on it is filled with this part of the rows (from 0), of so many that are about equal. */
+void
+zsprobe_table_set_part(ZsProbeTable *table, uint32 part, uint32 nparts)
+{
+	Assert(part < nparts);
+	Assert(nparts == 1 || zsprobe_keys_can_divide(table->nkeys, table->build_keys));
+	table->part = part;
+	table->nparts = nparts;
 }
 
 /* All rows go, and their memory. */
@@ -321,6 +348,34 @@ add_keyless(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 	return append_rows(table, input, sel, list, n);
 }
 
+/* Takes rows, which have all keys, from sel that are not in the table's part; false as above. */
+static bool
+leave_part(const ZsProbeTable *table, ZsInput *input, uint64 *sel)
+{
+	uint64		hashes[ZS_KERNEL_ROWS] = {0};
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(sel, list);
+
+	for (int k = 0; k < table->nkeys; k++)
+	{
+		const ZsColumnVector *vector;
+
+		if (table->build_keys[k].domain != ZS_DOMAIN_INT)
+			continue;
+		vector = zsexpr_input_column(input, table->build_keys[k].attno, ZS_WANT_INT, sel);
+		if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
+			return false;
+		for (uint32 i = 0; i < n; i++)
+			hashes[i] = zskernel_bloom_hash(vector->vals[list[i]] ^ (int64) hashes[i]);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (((hashes[i] >> 32) * table->nparts) >> 32 != table->part)
+			zskernel_bits_unset(sel, list[i]);
+	}
+	return true;
+}
+
 /* Adds the rows of the input's present batch; false as above. */
 static bool
 add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
@@ -340,12 +395,14 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 		if (vector->has_nulls)
 			zskernel_bits_andnot(sel, vector->nulls);
 	}
-	if (!add_keyed(table, input, sel))
-		return false;
-	if (!(table->keep & ZS_PROBE_KEYLESS))
-		return true;
 	zskernel_bits_copy(others, batch->sel);
 	zskernel_bits_andnot(others, sel);
+	if (table->nparts > 1 && !leave_part(table, input, sel))
+		return false;
+	if (!add_keyed(table, input, sel))
+		return false;
+	if (!(table->keep & ZS_PROBE_KEYLESS) || table->part > 0)
+		return true;
 	return add_keyless(table, input, others);
 }
 
@@ -413,13 +470,31 @@ hash_ints(ZsProbeTable *table)
 	}
 }
 
+/* How many rows are left of the input? */
+static uint64
+count_rows(ZsInput *input)
+{
+	uint64		rows = 0;
+	const ZsBatch *batch;
+
+	while ((batch = zsexpr_input_next(input)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		rows += batch->nsel;
+	}
+	return rows;
+}
+
 /*
- * Takes all rows of the input, which the caller has started, for the table, which has none.
+ * Takes all rows of the input, which the caller has started, or those of the table's part of them,
+ * for the table, which has none.
  * by_rows: it collects core's rows, so nothing else gives values.  limit: bytes that the table may
- * take.  Errors: those of the input's rows.
+ * take.  If that is not enough *kept is the number of rows that it was enough for, and *total that
+ * of all rows of the input, which is read to its end.  Errors: those of the input's rows.
  */
 ZsProbeFill
-zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit)
+zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit, uint64 *kept,
+				   uint64 *total)
 {
 	const ZsBatch *batch;
 
@@ -441,7 +516,11 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit
 			return ZS_PROBE_NEEDS_ROWS;
 		}
 		if (zsprobe_table_memory(table) > limit || table->nrows >= PG_INT32_MAX / 2)
+		{
+			*kept = table->nrows;
+			*total = table->nrows + count_rows(input);
 			return ZS_PROBE_TOO_LARGE;
+		}
 	}
 	if (table->by_ints && table->nkeyed > 0)
 	{
@@ -455,5 +534,6 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit
 	}
 	if (table->keep & ZS_PROBE_MATCHED)
 		table->matched = zsprobe_bitmap_grow(table, NULL, 0, table->nrows);
+	*kept = *total = table->nrows;
 	return zsprobe_table_memory(table) > limit ? ZS_PROBE_TOO_LARGE : ZS_PROBE_FILLED;
 }
