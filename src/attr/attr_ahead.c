@@ -167,11 +167,9 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 ZsAttrAhead *
 zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessStrategy strategy)
 {
-	ZsAttrAhead *ahead = palloc_object(ZsAttrAhead);
+	ZsAttrAhead *ahead = palloc0_object(ZsAttrAhead);
 	int			natts = Max(desc->natts, 1);
 
-	/* wishes and runs are filled before they are looked at */
-	memset(ahead, 0, offsetof(ZsAttrAhead, wishes));
 	ahead->rel = rel;
 	ahead->desc = desc;
 	ahead->strategy = strategy;
@@ -216,8 +214,22 @@ zsattr_ahead_end(ZsAttrAhead *ahead)
 	stop(ahead);
 	if (ahead->stream != NULL)
 		read_stream_end(ahead->stream);
+	if (ahead->wishes != NULL)
+		pfree(ahead->wishes);
+	if (ahead->runs != NULL)
+		pfree(ahead->runs);
 	pfree(ahead->columns);
 	pfree(ahead);
+}
+
+/* Makes room for a batch: as long as nothing has to be read from disk there is none. */
+static void
+need_batch(ZsAttrAhead *ahead)
+{
+	if (ahead->wishes == NULL)
+		ahead->wishes = MemoryContextAlloc(ahead->context, ZS_AHEAD_BATCH * sizeof(ZsAheadWish));
+	if (ahead->runs == NULL)
+		ahead->runs = MemoryContextAlloc(ahead->context, ZS_AHEAD_RUNS * sizeof(ZsAheadRun));
 }
 
 /* ---- a few wishes at once -------------------------------------------------------------- */
@@ -229,6 +241,7 @@ zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
 	Assert(!ahead->running);
 	/* an error may have come in the midst of the last call, and the caller lived on */
 	ahead->nwishes = ahead->nruns = ahead->run = 0;
+	need_batch(ahead);
 	for (int i = 0; i < n; i++)
 	{
 		ahead->wishes[ahead->nwishes++].wish = wishes[i];
@@ -246,6 +259,7 @@ zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
 static bool
 next_batch(ZsAttrAhead *ahead)
 {
+	need_batch(ahead);
 	do
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -22,8 +22,8 @@
 /* Most wishes of a batch. */
 #define ZS_AHEAD_BATCH		256
 
-/* Runs of pages that one wish may lead to. */
-#define ZS_AHEAD_RUNS_OF_WISH	4
+/* Most runs of pages that they may lead to, four each. */
+#define ZS_AHEAD_RUNS		(ZS_AHEAD_BATCH * 4)
 
 /* Adjacent blocks. */
 typedef struct ZsAheadRun
@@ -92,8 +92,9 @@ struct ZsAttrAhead
 	uint64		seen_reads;		/* pages read when looked last */
 	int			steps_to_rest;
 
-	ZsAheadWish	wishes[ZS_AHEAD_BATCH];
-	ZsAheadRun	runs[ZS_AHEAD_BATCH * ZS_AHEAD_RUNS_OF_WISH];
+	/* room for ZS_AHEAD_BATCH and ZS_AHEAD_RUNS of them; NULL: nothing was to be read yet */
+	ZsAheadWish *wishes;
+	ZsAheadRun *runs;
 };
 
 /* attr_ahead.c */

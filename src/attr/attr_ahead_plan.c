@@ -36,7 +36,7 @@ add_run(ZsAttrAhead *ahead, uint64 tag, BlockNumber start, uint32 n)
 	ZsAheadRun *run = &ahead->runs[ahead->nruns];
 
 	Assert(n > 0);
-	if (unlikely(ahead->nruns == lengthof(ahead->runs)))
+	if (unlikely(ahead->nruns == ZS_AHEAD_RUNS))
 		return;
 	if (start + n > ahead->file_blocks)
 		ahead->file_blocks = zspage_physical_blocks(ahead->rel);

@@ -166,6 +166,12 @@ zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const zstid *rows,
  */
 #define RING_SIZE		512
 
+/*
+ * So many places get memory together: most bitmaps are of a few blocks, and loops read many of
+ * them.
+ */
+#define RING_GROUP		4
+
 /* The same where other processes take blocks from the same source, and may be idle at its end. */
 #define RING_SHARED		32
 
@@ -185,8 +191,30 @@ struct ZsScanPrefetch
 	int			wished_columns; /* ... so many columns were asked for */
 	uint64		filled;			/* the last one that is there */
 	uint64		depth;			/* places of the ring that are used */
-	ZsScanBlock ring[RING_SIZE];
+	ZsScanBlock *groups[RING_SIZE / RING_GROUP];	/* those behind the first NULL are NULL, too */
 };
+
+/* The place of a block that has been in the ring. */
+static inline ZsScanBlock *
+place_of(ZsScanPrefetch *prefetch, uint64 number)
+{
+	uint32		place = number % RING_SIZE;
+
+	return &prefetch->groups[place / RING_GROUP][place % RING_GROUP];
+}
+
+/* A place for the block behind the last one. */
+static ZsScanBlock *
+next_place(ZsScanPrefetch *prefetch)
+{
+	uint64		number = prefetch->filled + 1;
+	ZsScanBlock **group = &prefetch->groups[number % RING_SIZE / RING_GROUP];
+
+	if (*group == NULL)
+		*group = MemoryContextAlloc(GetMemoryChunkContext(prefetch),
+									RING_GROUP * sizeof(ZsScanBlock));
+	return place_of(prefetch, number);
+}
 
 /* Makes a place in the ring hold the next block; false if there is none. */
 static bool
@@ -195,7 +223,7 @@ fill_ring(ZsScanPrefetch *prefetch)
 	Assert(prefetch->filled + 1 - prefetch->current < RING_SIZE);
 	if (prefetch->ended)
 		return false;
-	if (!prefetch->source(prefetch->arg, &prefetch->ring[(prefetch->filled + 1) % RING_SIZE]))
+	if (!prefetch->source(prefetch->arg, next_place(prefetch)))
 	{
 		prefetch->ended = true;
 		return false;
@@ -227,7 +255,7 @@ next_wish(void *arg, ZsAttrWish *wish)
 		prefetch->wished_columns = 0;
 	}
 	Assert(prefetch->wished <= prefetch->filled);
-	block = &prefetch->ring[prefetch->wished % RING_SIZE];
+	block = place_of(prefetch, prefetch->wished);
 	wish->tag = prefetch->wished;
 	wish->row = zs_block_first_row(block->block) + block->first;
 	wish->attno = prefetch->attnos[prefetch->wished_columns++];
@@ -245,10 +273,9 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 					  ZsBlockSource source, void *arg)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
-	ZsScanPrefetch *prefetch = palloc_object(ZsScanPrefetch);
+	ZsScanPrefetch *prefetch = palloc0_object(ZsScanPrefetch);
 
 	Assert(slot == NULL || TTS_IS_ZEDSTORE(slot));
-	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	prefetch->scan = scan;
 	prefetch->source = source;
 	prefetch->arg = arg;
@@ -277,7 +304,7 @@ zsscan_prefetch_next(ZsScanPrefetch *prefetch)
 	prefetch->current++;
 	if (prefetch->ahead != NULL)
 		zsattr_ahead_reach(prefetch->ahead, prefetch->current);
-	return &prefetch->ring[prefetch->current % RING_SIZE];
+	return place_of(prefetch, prefetch->current);
 }
 
 /* Gives back all pins and the memory. */
@@ -286,6 +313,8 @@ zsscan_prefetch_end(ZsScanPrefetch *prefetch)
 {
 	if (prefetch->ahead != NULL)
 		zsattr_ahead_end(prefetch->ahead);
+	for (int i = 0; i < RING_SIZE / RING_GROUP && prefetch->groups[i] != NULL; i++)
+		pfree(prefetch->groups[i]);
 	pfree(prefetch->attnos);
 	pfree(prefetch);
 }
