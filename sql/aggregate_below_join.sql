@@ -5,6 +5,8 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 0;
+-- joins by batches leave less to gain below them, and may go first
+SET zedstore.enable_vector_join = off;
 -- PostgreSQL 19 groups below joins; before there is no such setting
 \o /dev/null
 SELECT set_config(name, 'on', false) FROM pg_settings WHERE name = 'enable_eager_aggregate';
@@ -115,6 +117,12 @@ SELECT of_partitions();
 -- partitions that the executor leaves out
 SELECT substr(test.prepared('SELECT string_agg(r::text, '' '' ORDER BY r::text) FROM (SELECT m.name, sum(v), count(*) FROM @_part JOIN @_' || dim || ' m USING (k) WHERE k < $1 AND g < $2 GROUP BY m.name) r',
 	'(int, text)', '42, ''g2''', 100), 3) FROM unnest(array['dim', 'pdim']) dim;
+
+-- joins by batches beside it: the planner has both
+SET zedstore.enable_vector_join = on;
+SELECT joined(q, false), q FROM (VALUES
+	('SELECT name, g, count(n), sum(v), min(t) FROM @_fact JOIN @_dim USING (k) GROUP BY name, g'),
+	('SELECT a.name, b.name, sum(v), count(*) FROM @_fact f JOIN @_dim a ON a.k = f.k JOIN @_dim b ON b.k = f.k2 + 1 WHERE b.price > 3 GROUP BY a.name, b.name')) q (q);
 
 DROP FUNCTION of_partitions, partitions, joined;
 DROP TABLE h_fact, z_fact, h_dim, z_dim, h_part, z_part, h_pdim, z_pdim;
