@@ -44,6 +44,17 @@ extern bool zsprobe_is_integer_equality(Oid funcid);
 extern bool zsprobe_key_classify(TupleDesc desc, Node *expr, const Node *clause, ZsGroupKey *key);
 extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 
+/* ---- probe_part.c ---- */
+
+extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);
+
+/* ---- probe_kind.c ---- */
+
+extern bool zsprobe_join_keeps_lonely(JoinType jointype);
+extern bool zsprobe_join_fills_build(JoinType jointype);
+extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
+extern bool zsprobe_join_needs_build(JoinType jointype);
+
 /* ---- probe_table.c ---- */
 
 /* What a table keeps beside one row for each combination of keys: bits. */
@@ -61,7 +72,6 @@ extern ZsProbeTable *zsprobe_table_create(MemoryContext parent, TupleDesc desc,
 extern ZsProbeFill zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows,
 									  Size limit, uint64 *kept, uint64 *total);
 extern void zsprobe_table_forget(ZsProbeTable *table);
-extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);
 extern void zsprobe_table_set_part(ZsProbeTable *table, uint32 part, uint32 nparts);
 extern uint64 zsprobe_table_rows(const ZsProbeTable *table);
 extern bool zsprobe_table_is_array(const ZsProbeTable *table);
@@ -96,10 +106,6 @@ typedef struct ZsProbeSpec
 	void	   *arg;
 } ZsProbeSpec;
 
-extern bool zsprobe_join_fills_build(JoinType jointype);
-extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
-extern bool zsprobe_join_needs_build(JoinType jointype);
-extern bool zsprobe_join_can_divide(JoinType jointype);
 extern ZsInput *zsprobe_join_create(const ZsProbeSpec *spec, EState *estate);
 
 /* ---- probe_project.c ---- */

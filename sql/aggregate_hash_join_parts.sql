@@ -53,7 +53,7 @@ SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l 
 	GROUP BY f.s');
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l USING (k)
 	JOIN z_dim d ON d.v = l.v GROUP BY f.s');
--- strings alone, and rows of the outer side that have no partner, need whole tables
+-- rows of the outer side that have no partner; strings need whole tables
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l USING (t)
 	GROUP BY f.s');
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f LEFT JOIN z_large l USING (k)
@@ -83,7 +83,19 @@ SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT l.name, count(*), sum(l.v) FROM @_large l WHERE NOT EXISTS (SELECT FROM @_fact f
 		WHERE f.k = l.k AND f.id > 3000) GROUP BY l.name'),
 	('SELECT l.name, count(*), sum(l.v) FROM @_large l WHERE EXISTS (SELECT FROM @_fact f
-		WHERE f.k = l.k AND f.id > 3000) GROUP BY l.name')) v(q);
+		WHERE f.k = l.k AND f.id > 3000) GROUP BY l.name'),
+	('SELECT f.s, count(*), count(l.v), sum(l.v), sum(f.x) FROM @_fact f LEFT JOIN @_large l
+		ON f.k = l.k AND f.id % 7 < l.v % 9 GROUP BY f.s'),
+	('SELECT f.s, count(*), count(l.v), max(l.name) FROM @_fact f LEFT JOIN @_large l
+		ON f.t = l.t AND f.b = l.b GROUP BY f.s'),
+	('SELECT f.s, count(*), count(l.v), sum(f.x) FROM @_fact f LEFT JOIN @_large l
+		ON f.k + 1 = l.k WHERE l.v IS NULL OR l.v > 50 GROUP BY f.s'),
+	('SELECT f.s, count(*), sum(f.id) FROM @_fact f WHERE NOT EXISTS (SELECT FROM @_large l
+		WHERE l.k = f.k * 2 AND l.b = f.b) GROUP BY f.s'),
+	('SELECT count(*), count(l.v), count(m.v), max(m.name) FROM @_fact f LEFT JOIN @_large l
+		USING (k) LEFT JOIN @_large m ON m.b = f.b'),
+	('SELECT count(*), count(l.v), count(d.v), count(f.id) FROM @_fact f FULL JOIN @_large l
+		USING (k) LEFT JOIN @_dim d ON d.v = l.v AND d.v > f.id % 100')) v(q);
 -- values of the table outlive its parts: groups, extremes, DISTINCT, the best groups
 SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT l.name, count(*), sum(f.x) FROM @_fact f JOIN @_large l USING (k) GROUP BY l.name'),

@@ -13,8 +13,8 @@
  * work_mem * hash_mem_multiplier.  Where one of them does not fit, its rows are counted, and it is
  * filled with one part of them after the other, by their keys; the inner side and all below the
  * join's outer side are read again for each.  Core writes both sides to files instead, row by row,
- * which takes as long as some such rounds.  So it goes if the kind of join allows it, the outer
- * side is not shared with other processes, and the parts are few.
+ * which takes as long as some such rounds.  So it goes if keys are integers, the outer side is not
+ * shared with other processes, and the parts are few.
  *
  * Giving up.  Else all tables are thrown away, the plans below are rescanned, and core's joins run
  * as if nothing had been tried, now and for all further rescans: what is lost is reading the inner
@@ -193,7 +193,7 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
 		return false;
 	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware &&
-		zsprobe_join_can_divide(jointype) && zsprobe_keys_can_divide(nkeys, build_keys);
+		zsprobe_keys_can_divide(nkeys, build_keys);
 	if (is_hopeless(from, spine->njoins, join->may_divide))
 		return false;
 	join->state = from->state;

@@ -58,7 +58,7 @@ typedef struct SpinePaths
 {
 	int			njoins;
 	double		memory;			/* bytes that their tables are expected to take */
-	bool		whole;			/* those of some join have to be whole */
+	bool		whole;			/* one of them cannot come in parts */
 } SpinePaths;
 
 /* What the target of a path above has to be for its rows not to be made. */
@@ -160,6 +160,24 @@ keys_are_known(const HashPath *join)
 			return false;
 	}
 	return true;
+}
+
+/* Can the join's sides be divided by one of its keys? */
+static bool
+keys_divide(const HashPath *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, join->path_hashclauses)
+	{
+		const Node *clause = (const Node *) lfirst_node(RestrictInfo, lc)->clause;
+		ZsGroupKey	key;
+
+		if (classify_key(get_leftop(clause), clause, &key) &&
+			zsprobe_keys_can_divide(1, &key))
+			return true;
+	}
+	return false;
 }
 
 /* Can the join's conditions be tested on batches? */
@@ -298,7 +316,7 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	cost_join(join);
 	paths->njoins++;
 	paths->memory += table_size(inner);
-	paths->whole |= !zsprobe_join_can_divide(jointype);
+	paths->whole |= !keys_divide(path);
 	return &join->jpath.path;
 }
 

@@ -164,6 +164,7 @@ typedef struct ZsProbeJoin
 
 	/* of the present batch */
 	const ZsBatch *source;		/* the probe side's; NULL: there is none yet */
+	ZsBatch		own_source;		/* ... those of its rows that are in the table's part */
 	uint32		partners[ZS_KERNEL_ROWS];	/* by place in the batch */
 	bool		lonely;			/* some of its rows have none */
 	bool		in_tail;		/* the probe side is at its end: rows of the table that have had no
@@ -206,6 +207,14 @@ zsprobe_table_place(const ZsProbeTable *table, int64 value)
 
 	return (uint32) (hash >> 32) & (table->nslots - 1);
 }
+
+/* ---- probe_part.c ---- */
+
+extern const ZsColumnVector *zsprobe_int_vector(const ZsGroupKey *key, ZsInput *input,
+												const uint64 *sel);
+extern bool zsprobe_part_leave(const ZsProbeTable *table, const ZsGroupKey *keys, ZsInput *input,
+							   uint64 *sel);
+extern bool zsprobe_part_has(const ZsProbeTable *table, const Datum *values, const bool *isnull);
 
 /* ---- probe_store.c ---- */
 

@@ -15,8 +15,8 @@
  * (RIGHT, FULL, RIGHT ANTI, RIGHT SEMI) mark them (probe_matched.c); rows without one come behind
  * the last batch of the probe side.
  *
- * The build side may come in parts, each with all rows of its keys: then the probe side is read
- * once for each of them, and the batches follow each other.
+ * The build side may come in parts (probe_part.c): then the probe side is read once for each of
+ * them, and the batches follow each other.
  *
  * A batch whose keys have no vectors is looked up row by row, as all are by
  * zedstore.debug_vector = rows.
@@ -108,6 +108,38 @@ look_up(ZsProbeJoin *join, uint64 *found)
 		look_up_rows(join, found, false);
 	else if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 		look_up_rows(join, found, true);
+}
+
+/*
+ * Takes those rows from the source that are not in the table's part: they have their turn with
+ * another one.
+ */
+static void
+take_part(ZsProbeJoin *join)
+{
+	uint64	   *sel = join->own_source.sel;
+
+	join->own_source = *join->source;
+	if (zs_debug_vector == ZS_DEBUG_VECTOR_ROWS ||
+		!zsprobe_part_leave(join->table, join->keys, join->probe, sel))
+	{
+		uint16		list[ZS_KERNEL_ROWS];
+		uint32		n = zskernel_bits_list(sel, list);
+		Datum		values[ZS_MAX_GROUP_KEYS];
+		bool		isnull[ZS_MAX_GROUP_KEYS];
+
+		for (uint32 i = 0; i < n; i++)
+		{
+			ResetExprContext(join->econtext);
+			zsexpr_input_store(join->probe, list[i]);
+			read_keys(join, values, isnull);
+			if (!zsprobe_part_has(join->table, values, isnull))
+				zskernel_bits_unset(sel, list[i]);
+		}
+		ExecClearTuple(join->probe->slot);
+	}
+	join->own_source.nsel = zskernel_bits_count(sel);
+	join->source = &join->own_source;
 }
 
 /* ---- conditions ---------------------------------------------------------------------------- */
@@ -344,7 +376,11 @@ start_batch(ZsProbeJoin *join)
 		join->source = is_empty ? NULL : zsexpr_input_next(join->probe);
 		if (join->source != NULL)
 		{
-			join_batch(join);
+			join->batch.nsel = 0;
+			if (join->table->nparts > 1 && zsprobe_join_keeps_lonely(join->jointype))
+				take_part(join);
+			if (join->source->nsel > 0)
+				join_batch(join);
 			return true;
 		}
 		if (is_empty || !zsprobe_join_fills_build(join->jointype))
@@ -507,46 +543,6 @@ static const ZsInputMethods join_methods = {
 	.store = store_row,
 	.end = end_join,
 };
-
-/* Does a join of that kind return rows of the build side that have no partner, at its end? */
-bool
-zsprobe_join_fills_build(JoinType jointype)
-{
-	return jointype == JOIN_RIGHT || jointype == JOIN_FULL || jointype == JOIN_RIGHT_ANTI;
-}
-
-/* What the table of a join of that kind keeps: bits of ZsProbeKeep. */
-int
-zsprobe_join_keeps(JoinType jointype, bool has_joinqual)
-{
-	bool		is_right_semi = zs_join_is_right_semi(jointype);
-	int			keep = 0;
-
-	if ((jointype != JOIN_SEMI && jointype != JOIN_ANTI) || has_joinqual)
-		keep |= ZS_PROBE_COPIES;
-	if (zsprobe_join_fills_build(jointype))
-		keep |= ZS_PROBE_KEYLESS;
-	if (zsprobe_join_fills_build(jointype) || is_right_semi)
-		keep |= ZS_PROBE_MATCHED;
-	return keep;
-}
-
-/* Has a join of that kind no row if there is none on the build side? */
-bool
-zsprobe_join_needs_build(JoinType jointype)
-{
-	return jointype != JOIN_LEFT && jointype != JOIN_FULL && jointype != JOIN_ANTI;
-}
-
-/*
- * May the build side of a join of that kind come in parts?  A row of the probe side that has no
- * partner in one of them may have one in another, so not if such rows are returned.
- */
-bool
-zsprobe_join_can_divide(JoinType jointype)
-{
-	return jointype != JOIN_LEFT && jointype != JOIN_FULL && jointype != JOIN_ANTI;
-}
 
 /*
  * The join as an input.  Its table is to be filled before it is started; the filters are started

@@ -30,26 +30,12 @@ find_int(const ZsProbeTable *table, int64 value, uint32 at)
 	return row;
 }
 
-/* The vector of the only key, an integer; NULL: the batch has none. */
-static const ZsColumnVector *
-int_vector(const ZsGroupKey *key, ZsInput *probe, const uint64 *sel)
-{
-	ZsQualCounts counts = {0};
-	const ZsColumnVector *vector = key->expr != NULL ?
-		zsexpr_run(key->expr, probe, sel, &counts) :
-		zsexpr_input_column(probe, key->attno, ZS_WANT_INT, sel);
-
-	if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
-		return NULL;
-	return vector;
-}
-
 /* As zsprobe_table_look_up(), by the array. */
 static bool
 look_up_array(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
 			  uint64 *found)
 {
-	const ZsColumnVector *vector = int_vector(&table->probe_keys[0], probe, sel);
+	const ZsColumnVector *vector = zsprobe_int_vector(&table->probe_keys[0], probe, sel);
 	uint64		min = (uint64) table->min;
 	uint64		range = (uint64) table->max - min;
 
@@ -81,7 +67,7 @@ static bool
 look_up_ints(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
 			 uint64 *found)
 {
-	const ZsColumnVector *vector = int_vector(&table->probe_keys[0], probe, sel);
+	const ZsColumnVector *vector = zsprobe_int_vector(&table->probe_keys[0], probe, sel);
 	uint64		rows[ZS_KERNEL_WORDS];
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		places[ZS_KERNEL_ROWS];

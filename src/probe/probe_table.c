@@ -10,9 +10,7 @@
  * entry of a dictionary, and a group's number is that of its row as long as no keys are there
  * twice.
  *
- * A table may be filled with one part of the rows: those whose keys have a hash in one of several
- * ranges.  So rows with the same keys are in the same part.  Keys that are no integers are left out
- * of the hash.
+ * A table may be filled with one part of the rows (probe_part.c).
  *
  * Rows with a NULL among their keys have no partner.  They are not there, unless the join returns
  * rows of the build side that have none: then they lie among the others, and are not found.  Rows
@@ -64,18 +62,6 @@ zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *want
 	table->by_ints = nkeys == 1 && build_keys[0].domain == ZS_DOMAIN_INT;
 	table->nparts = 1;
 	return table;
-}
-
-/* Can a table with these keys be filled with parts of the rows? */
-bool
-zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys)
-{
-	for (int k = 0; k < nkeys; k++)
-	{
-		if (keys[k].domain == ZS_DOMAIN_INT)
-			return true;
-	}
-	return false;
 }
 
 /* From now on it is filled with this part of the rows (from 0), of so many that are about equal. */
@@ -348,34 +334,6 @@ add_keyless(ZsProbeTable *table, ZsInput *input, const uint64 *sel)
 	return append_rows(table, input, sel, list, n);
 }
 
-/* Takes rows, which have all keys, from sel that are not in the table's part; false as above. */
-static bool
-leave_part(const ZsProbeTable *table, ZsInput *input, uint64 *sel)
-{
-	uint64		hashes[ZS_KERNEL_ROWS] = {0};
-	uint16		list[ZS_KERNEL_ROWS];
-	uint32		n = zskernel_bits_list(sel, list);
-
-	for (int k = 0; k < table->nkeys; k++)
-	{
-		const ZsColumnVector *vector;
-
-		if (table->build_keys[k].domain != ZS_DOMAIN_INT)
-			continue;
-		vector = zsexpr_input_column(input, table->build_keys[k].attno, ZS_WANT_INT, sel);
-		if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
-			return false;
-		for (uint32 i = 0; i < n; i++)
-			hashes[i] = zskernel_bloom_hash(vector->vals[list[i]] ^ (int64) hashes[i]);
-	}
-	for (uint32 i = 0; i < n; i++)
-	{
-		if (((hashes[i] >> 32) * table->nparts) >> 32 != table->part)
-			zskernel_bits_unset(sel, list[i]);
-	}
-	return true;
-}
-
 /* Adds the rows of the input's present batch; false as above. */
 static bool
 add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
@@ -397,7 +355,7 @@ add_batch(ZsProbeTable *table, ZsInput *input, const ZsBatch *batch)
 	}
 	zskernel_bits_copy(others, batch->sel);
 	zskernel_bits_andnot(others, sel);
-	if (table->nparts > 1 && !leave_part(table, input, sel))
+	if (table->nparts > 1 && !zsprobe_part_leave(table, table->build_keys, input, sel))
 		return false;
 	if (!add_keyed(table, input, sel))
 		return false;
