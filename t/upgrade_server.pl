@@ -1,4 +1,5 @@
-# pg_upgrade from an older PostgreSQL (17, or 18 to 19): the files are taken over as they are.
+# pg_upgrade from an older PostgreSQL (17, or 18 to 19): the files are taken over as they are.  A
+# standby of the new server follows its changes, and takes its place.
 #
 # scripts/run-tests names the older server, with the extension built for it, in
 # ZS_OLD_INSTALL.
@@ -48,7 +49,7 @@ $old->stop;
 
 my $new = PostgreSQL::Test::Cluster->new('new');
 $new->init(extra => ['-k']);
-$new->append_conf('postgresql.conf', $conf);
+$new->append_conf('postgresql.conf', $conf . "wal_level = replica\nmax_wal_senders = 10\n");
 
 # pg_upgrade writes a script to the present folder
 chdir ${PostgreSQL::Test::Utils::tmp_check};
@@ -93,7 +94,11 @@ is($new->safe_psql('other',
 is($new->safe_psql('postgres', 'select library = extension from zs_version()'), 't',
 	'the newest one stays');
 
-# and it goes on living
+# and it goes on living, with a standby
+my $standby = standby_of($new, 'standby');
+my @logged = qw(t types m p parent child none empty moved referrer);
+is(object_rows($standby, 'postgres', @logged), object_rows($new, 'postgres', @logged),
+	'same rows on a standby');
 $new->safe_psql('postgres', q{
 	update t set b = 'after' where a between 1 and 99;
 	insert into t select 80000 + i, 'new' from generate_series(1, 5000) i;
@@ -111,7 +116,19 @@ is( $new->safe_psql(
 zs_check_all($new, 'postgres', 'zs_check after further changes');
 kill_and_restart($new);
 zs_check_all($new, 'postgres', 'zs_check after a crash');
+$new->wait_for_replay_catchup($standby);
+is(object_rows($standby, 'postgres', @logged), object_rows($new, 'postgres', @logged),
+	'same rows on the standby after further changes');
+zs_check_all($standby, 'postgres', 'zs_check on the standby');
 $new->stop;
+$standby->promote;
+$standby->safe_psql('postgres', q{
+	update t set b = 'promoted' where a between 100 and 199;
+	vacuum (freeze) t});
+is($standby->safe_psql('postgres', q{select count(*) > 0 from t where b = 'promoted'}), 't',
+	'the standby takes its place');
+zs_check_all($standby, 'postgres', 'zs_check of the promoted standby');
+$standby->stop;
 command_ok([ 'pg_checksums', '--check', '-D', $new->data_dir ],
 	'checksums of the upgraded cluster');
 

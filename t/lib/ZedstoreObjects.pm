@@ -86,11 +86,11 @@ SQL
 # The rows of all these tables, as a number for each.
 sub object_rows
 {
-	my ($node, $dbname) = @_;
+	my ($node, $dbname, @tables) = @_;
 
+	@tables = qw(t types m p parent child u none empty moved referrer) if !@tables;
 	return $node->safe_psql($dbname, join ' union all ',
-		map { "select '$_', count(*), sum(hashtext(x::text)::bigint) from $_ x" }
-		  qw(t types m p parent child u none empty moved referrer));
+		map { "select '$_', count(*), sum(hashtext(x::text)::bigint) from $_ x" } @tables);
 }
 
 # How they are defined, as far as zedstore has to do with it.
