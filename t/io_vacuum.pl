@@ -72,7 +72,7 @@ sub vacuum_beside_worker
 	my ($beside, $workers);
 
 	# slower each time, for a machine or a device that cannot follow
-	foreach my $delay (2, 8, 32)
+	foreach my $delay (2, 8, 32, 100)
 	{
 		my $remainder = shift @remainders;
 		last if !defined $remainder;
