@@ -1,5 +1,6 @@
 # What docs/adopt-convert.md says of others beside a conversion: dumps with and without its tables,
-# a publication of all tables, a time-out, a nightly job; and of unlogged tables.
+# a publication of all tables, a time-out, a nightly job, sessions that wait for it and that it
+# waits for; and of unlogged tables.
 
 use strict;
 use warnings FATAL => 'all';
@@ -99,6 +100,109 @@ is( $node->safe_psql('postgres', q{
 		select string_agg(relname || ' ' || amname, ', ' order by relname)
 		from pg_class c join pg_am a on a.oid = relam where relname in ('old', 'older', 'new')}),
 	'new heap, old zedstore, older zedstore', 'a nightly job');
+
+# ---- sessions that wait for the conversion, and that it waits for ----------------------------
+
+$node->safe_psql('postgres', q{call zs_convert('orders', 'heap')});
+my $reads = 'begin isolation level repeatable read; select count(*) from u';
+
+# Starts a conversion, and waits until it is in a phase.
+sub start_conversion
+{
+	my ($phase) = @_;
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->query_until(qr/started/, "\\echo started\ncall zs_convert('orders');\n");
+	wait_for_sql($node,
+		"select count(*) > 0 from pg_stat_zedstore_conversions where phase ~ '$phase'");
+	return $session;
+}
+
+# Starts a statement that waits for a lock.
+sub start_waiting
+{
+	my ($session, $sql) = @_;
+
+	$session->query_until(qr/waits/, "\\echo waits\n$sql;\n");
+	wait_for_sql($node, q{select count(*) > 0 from pg_locks
+		where not granted and relation = 'orders'::regclass and pid <> pg_backend_pid()});
+	return;
+}
+
+# Both have ended, the conversion by an error that says what `words` match, and undid what it did.
+sub check_circle
+{
+	my ($title, $conversion) = @_;
+
+	wait_for_sql($node, q{select count(*) = 0 from pg_stat_zedstore_conversions});
+	like($conversion->query('\\echo :LAST_ERROR_MESSAGE'),
+		qr/waits for a transaction that waits for the conversion/, "$title: the conversion ends");
+	$conversion->quit;
+	is($node->safe_psql('postgres', $tables), 'events new old older orders u',
+		"$title: nothing is left");
+	is($node->safe_psql('postgres', $sum), $rows, "$title: all rows");
+	return;
+}
+
+$tables =~ s/relkind = 'r'/relkind in ('r', 'p')/;
+$reader = $node->background_psql('postgres');
+$reader->query_safe($reads);
+$conversion = start_conversion('older snapshots');
+{
+	my (undef, undef, $err) = $node->psql('postgres', q{call zs_convert('orders')});
+
+	like($err, qr/the table is being converted by another session/, 'a second conversion');
+}
+# its end, where it has no transaction
+$node->safe_psql('postgres', q{
+	select pg_terminate_backend(pid, 60000) from pg_stat_zedstore_conversions});
+eval { $conversion->quit; };
+$reader->query_safe('commit');
+$node->safe_psql('postgres', q{
+	set lock_timeout = '60s'; alter table orders alter what set statistics 50;
+	select zs_convert_cleanup()});
+is($node->safe_psql('postgres', $tables), 'events new old older orders u',
+	'a session that ends while it waits keeps no lock');
+
+# ANALYZE has a snapshot when it waits for the lock, from before the copy
+my $writes = 'begin; lock table orders in row exclusive mode';
+$reader->query_safe($writes);
+$conversion = start_conversion('starting');
+my $analyze = $node->background_psql('postgres');
+start_waiting($analyze, 'analyze orders');
+$reader->query_safe('commit');
+check_circle('analyze', $conversion);
+$analyze->quit;
+
+# and so have others, behind one who waits for a stronger lock
+$reader->query_safe($writes);
+$conversion = start_conversion('starting');
+my $alter = $node->background_psql('postgres');
+my $dump = $node->background_psql('postgres');
+start_waiting($alter, 'alter table orders add column more int default 1');
+$dump->query_safe('begin isolation level repeatable read; select count(*) from u');
+start_waiting($dump, 'lock table orders in access share mode');
+$reader->query_safe('commit');
+$alter->quit;
+$dump->query_safe('commit');
+$dump->quit;
+$node->safe_psql('postgres', 'alter table orders drop column more');
+check_circle('alter table', $conversion);
+
+# a reader has a lock, and waits for a session that waits for the conversion
+my $other = $node->background_psql('postgres');
+$other->query_safe(q{set deadlock_timeout = '1h'; select pg_advisory_lock(1)});
+$reader->query_safe(q{set deadlock_timeout = '1h'; begin; select count(*) from orders});
+$conversion = start_conversion('exchanging');
+start_waiting($other, 'alter table orders alter what set statistics 60');
+$reader->query_until(qr/waits/, "\\echo waits\nselect pg_advisory_lock_shared(1);\n");
+$other->query_safe('select pg_advisory_unlock(1)');
+$reader->query_safe('commit');
+check_circle('a reader', $conversion);
+$_->quit for $reader, $other;
+
+$node->safe_psql('postgres', q{call zs_convert('orders')});
+is($node->safe_psql('postgres', $sum), $rows, 'and then it is converted');
 
 $node->stop;
 done_testing();

@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "datatype/timestamp.h"
 #include "executor/tuptable.h"
 #include "nodes/pg_list.h"
 #include "pg_config_manual.h"
@@ -82,6 +83,13 @@ typedef struct ZsConversion
 	TransactionId copied_xid;	/* wrote the last rows of the copy */
 } ZsConversion;
 
+/* A process that we wait for and that waits for us, as found last; pid 0: none. */
+typedef struct ZsConvertCircle
+{
+	int			pid;
+	TimestampTz since;
+} ZsConvertCircle;
+
 /* convert_slot.c */
 
 extern void zsconvert_slot_claim(Oid relid, Oid method);
@@ -126,6 +134,14 @@ extern void zsconvert_rename_toast(Oid relid);
 /* convert_run.c */
 
 extern void zsconvert_run(ZsConversion *conv);
+
+/* convert_wait.c */
+
+extern VirtualTransactionId *zsconvert_older_transactions(const ZsConversion *conv, int *n);
+extern int	zsconvert_still_older(const ZsConversion *conv, VirtualTransactionId *ids, int n);
+extern void zsconvert_check_circle(ZsConvertCircle *circle, const VirtualTransactionId *ids, int n);
+extern void zsconvert_check_holders(ZsConvertCircle *circle, const ZsConversion *conv,
+									LOCKMODE lockmode);
 
 /* convert_undo.c */
 

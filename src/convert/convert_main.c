@@ -152,34 +152,48 @@ check_table(const ZsConversion *conv, Relation rel)
 	CheckTableNotInUse(rel, "zs_convert");
 }
 
-/* Converts a table; the current transaction ends, and there is another one afterwards. */
-static void
-convert_table(const ZsConversion *what, Oid relid)
+/* Locks and checks the table.  False, with a notice, if it has the access method already. */
+static bool
+prepare_conversion(ZsConversion *conv)
 {
-	ZsConversion *conv = MemoryContextAlloc(what->context, sizeof(ZsConversion));
-	Relation	rel = table_open(relid, ShareUpdateExclusiveLock);
+	Relation	rel = table_open(conv->relid, ShareUpdateExclusiveLock);
 
-	*conv = *what;
-	conv->relid = relid;
-	require_owner(relid);
+	require_owner(conv->relid);
 	if (rel->rd_rel->relam == conv->method)
 	{
 		ereport(NOTICE,
 				(errmsg("table \"%s\" has access method \"%s\" already",
 						RelationGetRelationName(rel), get_am_name(conv->method))));
 		table_close(rel, ShareUpdateExclusiveLock);
-		return;
+		return false;
 	}
 	check_table(conv, rel);
 	conv->owner = rel->rd_rel->relowner;
 	conv->lockid = rel->rd_lockInfo.lockRelId;
 	zsconvert_key_choose(conv, rel);
 	table_close(rel, NoLock);
+	return true;
+}
 
+/*
+ * Converts a table; the current transaction ends, and there is another one afterwards.
+ *
+ * The slot comes before the lock.  A second conversion that waited for the lock would have a
+ * snapshot, for whose end the first one waits.
+ */
+static void
+convert_table(const ZsConversion *what, Oid relid)
+{
+	ZsConversion *conv = MemoryContextAlloc(what->context, sizeof(ZsConversion));
+
+	*conv = *what;
+	conv->relid = relid;
+	require_owner(relid);
 	zsconvert_slot_claim(relid, conv->method);
 	PG_TRY();
 	{
-		zsconvert_run(conv);
+		if (prepare_conversion(conv))
+			zsconvert_run(conv);
 	}
 	PG_FINALLY();
 	{

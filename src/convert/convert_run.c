@@ -10,7 +10,8 @@
  *	3. The copy, in parts (convert_copy.c).
  *	4. Indexes of the copy.
  *	5. Changes are applied, again and again, until few are left (convert_apply.c).
- *	6. Wait until no snapshot is left that would find the copy's rows too new to be seen.
+ *	6. Wait until no snapshot is left that would find the copy's rows too new to be seen
+ *	   (convert_wait.c).
  *	7. Exchange: AccessExclusiveLock, tried for a short time and again after a pause; the last
  *	   changes; the trigger goes; files and access method change places (convert_swap.c).
  *	8. The old file is dropped.
@@ -39,8 +40,8 @@
 #include "storage/bufmgr.h"
 #include "storage/latch.h"
 #include "storage/lmgr.h"
-#include "storage/proc.h"
-#include "storage/procarray.h"
+#include "storage/lock.h"
+#include "storage/lwlock.h"
 #include "tcop/pquery.h"
 #include "utils/guc.h"
 #include "utils/lsyscache.h"
@@ -154,6 +155,7 @@ static void
 make_trigger(ZsConversion *conv)
 {
 	TimestampTz since = GetCurrentTimestamp();
+	ZsConvertCircle circle = {0};
 	int			ms = SHORT_PAUSE_MS;
 	bool		done = false;
 
@@ -172,6 +174,7 @@ make_trigger(ZsConversion *conv)
 		if (done)
 			break;
 		check_time(conv, since);
+		zsconvert_check_holders(&circle, conv, ShareRowExclusiveLock);
 		pause_ms(ms);
 		ms = Min(ms * 2, LONGEST_PAUSE_MS);
 	}
@@ -249,38 +252,10 @@ catch_up(ZsConversion *conv, TimestampTz since)
 	} while (n > FEW_CHANGES);
 }
 
-/*
- * Transactions of the database that may have a snapshot to which the copy's rows are too new.
- * Those that take one from now on see them.
- */
-static VirtualTransactionId *
-older_transactions(const ZsConversion *conv, int *n)
-{
-	Assert(TransactionIdIsNormal(conv->copied_xid));
-	return GetCurrentVirtualXIDs(conv->copied_xid, true, false,
-								 PROC_IS_AUTOVACUUM | PROC_IN_VACUUM, n);
-}
-
-/* Is any of the n transactions still among the older ones? */
-static bool
-any_is_left(const ZsConversion *conv, const VirtualTransactionId *ids, int n)
-{
-	int			nleft;
-	VirtualTransactionId *left = older_transactions(conv, &nleft);
-	bool		found = false;
-
-	for (int i = 0; i < n && !found; i++)
-	{
-		for (int k = 0; k < nleft && !found; k++)
-			found = VirtualTransactionIdEquals(ids[i], left[k]);
-	}
-	pfree(left);
-	return found;
-}
-
 static void
 wait_for_snapshots(ZsConversion *conv, TimestampTz since)
 {
+	ZsConvertCircle circle = {0};
 	VirtualTransactionId *ids;
 	int			n;
 
@@ -288,13 +263,16 @@ wait_for_snapshots(ZsConversion *conv, TimestampTz since)
 		return;					/* nothing was copied */
 	zsconvert_slot_phase(ZS_CONVERT_WAITING);
 	MemoryContextSwitchTo(conv->context);
-	ids = older_transactions(conv, &n);
-	for (int round = 1; any_is_left(conv, ids, n); round++)
+	ids = zsconvert_older_transactions(conv, &n);
+	for (int round = 1; (n = zsconvert_still_older(conv, ids, n)) > 0; round++)
 	{
 		pause_ms(SHORT_PAUSE_MS);
 		check_time(conv, since);
 		if (round % 50 == 0)
+		{
+			zsconvert_check_circle(&circle, ids, n);
 			catch_up(conv, since);
+		}
 		MemoryContextSwitchTo(conv->context);
 	}
 	pfree(ids);
@@ -360,6 +338,7 @@ static void
 exchange(ZsConversion *conv)
 {
 	TimestampTz since = GetCurrentTimestamp();
+	ZsConvertCircle circle = {0};
 	int			ms = SHORT_PAUSE_MS;
 
 	zsconvert_slot_phase(ZS_CONVERT_CATCHING_UP);
@@ -373,6 +352,7 @@ exchange(ZsConversion *conv)
 		if (try_exchange(conv))
 			return;
 		check_time(conv, since);
+		zsconvert_check_holders(&circle, conv, AccessExclusiveLock);
 		pause_ms(ms);
 		ms = Min(ms * 2, LONGEST_PAUSE_MS);
 	}
@@ -409,7 +389,6 @@ undo(ZsConversion *conv)
 	{
 		Step		step;
 
-		zsconvert_slot_ignore();
 		zsconvert_slot_phase(ZS_CONVERT_DROPPING);
 		begin_step(conv, &step);
 		if (!zsconvert_remove(conv->relid, conv->trigger_function, conv->lock_timeout, UNDO_TRIES))
@@ -465,7 +444,12 @@ zsconvert_run(ZsConversion *conv)
 		MemoryContextSwitchTo(conv->context);
 		error = CopyErrorData();
 		FlushErrorState();
-		AbortOutOfAnyTransaction(); /* and with it the session's locks */
+
+		/* nobody may write for the log once others may alter the table */
+		LWLockReleaseAll();
+		zsconvert_slot_ignore();
+		AbortOutOfAnyTransaction(); /* and with it the session's locks ... */
+		LockReleaseAll(DEFAULT_LOCKMETHOD, true);	/* ... if there was one */
 		MemoryContextSwitchTo(conv->context);
 		undo(conv);
 		StartTransactionCommand();

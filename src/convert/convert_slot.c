@@ -18,10 +18,12 @@
  */
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "storage/ipc.h"
+#include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
@@ -120,6 +122,13 @@ release_at_exit(int code, Datum arg)
 {
 	/* an error may have left the lock held */
 	LWLockReleaseAll();
+
+	/*
+	 * Between two steps there is no transaction whose abort would release the locks that the
+	 * session holds, and core leaves those behind, in the name of whoever gets our PGPROC next.
+	 */
+	if (mine != NULL && !IsTransactionOrTransactionBlock())
+		LockReleaseAll(DEFAULT_LOCKMETHOD, true);
 	zsconvert_slot_release();
 }
 
