@@ -41,7 +41,8 @@ RESET zedstore.debug_vector;
 -- without groups, too, which pays since no rows are made
 EXPLAIN (COSTS OFF) SELECT count(*) FROM z_fact f JOIN z_dim d ON d.a = f.a;
 -- columns of all kinds of types, as keys, as groups and in aggregates
-SELECT test.twins(query => format('SELECT d.%s, count(*), sum(f.x) FROM @_fact f LEFT JOIN @_dim d ON d.a = f.a GROUP BY 1', c), plan => 'Joins by Batches: 1', :how), c
+-- of numerics that are equal but look different any may be shown
+SELECT test.twins(query => format('SELECT d.%s, count(*), sum(f.x) FROM @_fact f LEFT JOIN @_dim d ON d.a = f.a GROUP BY 1', regexp_replace(c, '^m$', 'm + 0.0000')), plan => 'Joins by Batches: 1', :how), c
 	FROM unnest('{a,b,t,c,n,m,f,f4,d,ts,u,y,flag,e,name,v,o}'::text[]) c;
 SELECT test.twins(query => 'SELECT count(*), sum(d.a), sum(d.b), max(d.t), max(d.c), sum(d.n), sum(d.m), max(d.f), max(d.f4), max(d.d), min(d.ts), bool_or(d.flag), sum(d.e), max(d.v), sum(d.i) FROM @_fact f LEFT JOIN @_dim d ON d.a = f.a', plan => 'Joins by Batches: 1', :how);
 SELECT test.twins(query => format('SELECT s.t, count(*), sum(d.n), sum(s.w) FROM @_sub s JOIN @_dim d ON %s GROUP BY 1', c), plan => 'Joins by Batches: 1', :how), c

@@ -62,6 +62,9 @@
 /* Tables that are expected to take so many times what they may are not begun. */
 #define HOPELESS_FACTOR	1.5
 
+/* Into so many parts zedstore.debug_vector_groups divides tables of more rows than that. */
+#define DEBUG_PARTS		3
+
 /* Parts are so much larger than the memory for them would be if keys were all alike. */
 #define PARTS_FACTOR	1.3
 
@@ -359,6 +362,12 @@ fill_from(AggJoin *join, ZsInput *input, bool by_rows)
 		return result;
 	if (join->nparts == 1)
 		join->nrows = total;
+	if (result == ZS_PROBE_FILLED && join->nparts == 1 && join->may_divide &&
+		zs_debug_vector_groups > 0 && total > (uint64) zs_debug_vector_groups)
+	{
+		join->nparts = DEBUG_PARTS;
+		return ZS_PROBE_TOO_LARGE;
+	}
 	if (result == ZS_PROBE_TOO_LARGE && join->may_divide)
 		join->nparts = join->nparts > 1 ? join->nparts * 2 :
 			(uint32) Max(Min(ceil(total * PARTS_FACTOR / Max(kept, 1)), ZS_JOIN_PARTS + 1), 2);
