@@ -77,6 +77,16 @@ sub figure
 		"select $column from zs_tables where relation = '$table'::regclass");
 }
 
+# The factor or threshold by which an alarm compares a column.
+sub limit_of
+{
+	my ($alarm, $column, $operator) = @_;
+	my ($limit) = slurp_file("$source/docs/zedstore-alerts.yaml") =~
+	  /alert: $alarm\n\s+expr: zedstore_table_$column $operator ([\d.]+)/;
+
+	return $limit // die "no alarm $alarm";
+}
+
 # rows that came one by one
 $node->safe_psql('postgres', q{
 	create table trickled (a int, b text) using zedstore;
@@ -155,6 +165,53 @@ is(figure('mixed', 'overlap_column'), 'a', '... by the sort key');
 $node->safe_psql('postgres', 'cluster mixed; analyze mixed');
 cmp_ok(figure('mixed', 'overlap'), '<', 2, '... sorted');
 $node->safe_psql('postgres', 'drop table mixed, trickled');
+
+# blocks that nobody uses, of large values, which VACUUM does not move
+my $most_free = limit_of('ZedstoreFreeSpace', 'free_percent', '>');
+for my $remedy ('vacuum full emptied',
+	q{call zs_convert('emptied', 'heap'); call zs_convert('emptied')})
+{
+	$node->safe_psql('postgres', q{
+		create table emptied (a int primary key, b text) using zedstore;
+		insert into emptied select i, (select string_agg(md5((i * 2000 + k)::text), '')
+			from generate_series(1, 1500) k) from generate_series(1, 100) i;
+		vacuum analyze emptied});
+	cmp_ok(figure('emptied', 'free_percent'), '<', $most_free, 'a loaded table');
+	$node->safe_psql('postgres', 'delete from emptied where a < 96; vacuum analyze emptied');
+	cmp_ok(figure('emptied', 'free_percent'), '>', $most_free, '... of which most is deleted');
+	$node->safe_psql('postgres', $_) for split /; /, $remedy;
+	cmp_ok(figure('emptied', 'free_percent'), '<', $most_free, "$remedy: no more");
+	is($node->safe_psql('postgres', 'select count(*), sum(length(b)) from emptied'),
+		'5|240000', '... with the same rows');
+	$node->safe_psql('postgres', 'drop table emptied');
+}
+
+# values that compress, first those of a load, then of small transactions, then others
+my $worse = limit_of('ZedstoreRatio', 'ratio', '<');
+$node->safe_psql('postgres', q{
+	create table squeezed (a int, b text) using zedstore;
+	insert into squeezed select i, 'the word ' || i % 10 from generate_series(1, 70000) i;
+	vacuum analyze squeezed});
+my $week_ago = figure('squeezed', 'ratio');
+$node->safe_psql('postgres', q{
+	do $$ begin for i in 1 .. 70000 loop insert into squeezed values (i, 'the word ' || i % 10);
+		end loop; end $$;
+	analyze squeezed});
+cmp_ok(figure('squeezed', 'ratio'), '<', $worse * $week_ago, 'half as well as before');
+cmp_ok(figure('squeezed', 'rowtree_percent'), '>', 50, '... for rows that came one by one');
+$node->safe_psql('postgres', 'vacuum analyze squeezed');
+cmp_ok(figure('squeezed', 'ratio'), '>', $worse * $week_ago, '... until VACUUM');
+$node->safe_psql('postgres', q{
+	truncate squeezed;
+	insert into squeezed select i, md5(i::text) from generate_series(1, 70000) i;
+	vacuum analyze squeezed});
+cmp_ok(figure('squeezed', 'ratio'), '<', $worse * $week_ago, 'other values');
+cmp_ok(figure('squeezed', 'rowtree_percent'), '<', 20, '... which are columns');
+is( $node->safe_psql('postgres', q{
+		select attname from pg_zs_segments('squeezed')
+		group by attname order by sum(stored_bytes) desc limit 1}),
+	'b', '... of the column that pg_zs_segments() names');
+$node->safe_psql('postgres', 'drop table squeezed');
 
 # ---- queries for exporters ---------------------------------------------------------------
 
