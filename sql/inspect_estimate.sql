@@ -138,11 +138,21 @@ SELECT * FROM zs_estimate('estimate_empty');
 SELECT * FROM zs_estimate('estimate_few', 0);
 SELECT * FROM zs_estimate('estimate_few', 101);
 SELECT * FROM zs_estimate('estimate_few', 'NaN');
+CREATE TABLE estimate_bare_rows () USING heap;
+INSERT INTO estimate_bare_rows DEFAULT VALUES;
+SELECT * FROM zs_estimate('estimate_bare_rows');
 SELECT count(*) FROM pg_class WHERE relname ~ 'zs_estimate' AND relkind = 'r';
+
+-- a table of the user's that has the name of the sample stays
+CREATE TEMP TABLE zs_estimate_sample AS SELECT 1 AS a;
+SELECT * FROM zs_estimate('estimate_few');
+SELECT * FROM zs_estimate_sample;
+DROP TABLE zs_estimate_sample;
 
 DROP VIEW estimate_view;
 DROP TABLE estimate_plain, estimate_still, estimate_wide, estimate_changed, estimate_few,
-    estimate_parts, estimate_bare, estimate_sums, estimate_zs, estimate_empty, "Estimate odd";
+    estimate_parts, estimate_bare, estimate_sums, estimate_zs, estimate_empty, "Estimate odd",
+    estimate_bare_rows;
 DROP DOMAIN estimate_code;
 DROP FUNCTION estimate_is_right, random_at;
 DROP ROLE regress_zs_watcher, regress_zs_nobody;

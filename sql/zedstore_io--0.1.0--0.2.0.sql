@@ -226,7 +226,11 @@ BEGIN
 	FROM pg_attribute
 	WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped AND attgenerated <> 'v';
 	blocks := pg_relation_size(relation) / blcksz;
-	IF blocks = 0 OR targets IS NULL THEN
+	IF targets IS NULL THEN
+		RAISE NOTICE 'table "%" has no columns with values of their own', relation;
+		RETURN;
+	END IF;
+	IF blocks = 0 THEN
 		RAISE NOTICE 'table "%" is empty', relation;
 		RETURN;
 	END IF;
@@ -261,9 +265,6 @@ BEGIN
 	END LOOP;
 
 	-- read by one command, which writes as bulk loads do
-	IF to_regclass('pg_temp.zs_estimate_sample') IS NOT NULL THEN
-		DROP TABLE pg_temp.zs_estimate_sample;
-	END IF;
 	SELECT string_agg(format('(SELECT %s %s%s)', targets, r,
 			CASE WHEN NOT whole THEN format(' LIMIT %s', run_rows * segments) END),
 			' UNION ALL ' ORDER BY n)
