@@ -262,7 +262,7 @@ SKIP:
 	my %text;
 
 	$node->append_conf('postgresql.conf',
-		"autovacuum_max_parallel_workers = 2\nmin_parallel_index_scan_size = 0\n");
+		"autovacuum = on\nautovacuum_max_parallel_workers = 2\nmin_parallel_index_scan_size = 0\n");
 	$node->reload;
 	create_twins('a');
 	for my $table ('a_h', 'a_z')
@@ -280,6 +280,8 @@ SKIP:
 	}
 	like($text{a_z}, qr/index vacuum: 1 planned, /, 'autovacuum asks for a worker');
 	is(shape($text{a_z}), shape($text{a_h}), "the log has heap's lines about parallel workers");
+	$node->append_conf('postgresql.conf', "autovacuum = off\n");
+	$node->reload;
 }
 
 # ---- the failsafe ---------------------------------------------------------------------------
