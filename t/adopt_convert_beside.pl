@@ -1,6 +1,6 @@
 # What docs/adopt-convert.md says of others beside a conversion: dumps with and without its tables,
 # a publication of all tables, a time-out, a nightly job, sessions that wait for it and that it
-# waits for; and of unlogged tables.
+# waits for, a standby; and of unlogged tables.
 
 use strict;
 use warnings FATAL => 'all';
@@ -203,6 +203,21 @@ $_->quit for $reader, $other;
 
 $node->safe_psql('postgres', q{call zs_convert('orders')});
 is($node->safe_psql('postgres', $sum), $rows, 'and then it is converted');
+
+# ---- a standby ------------------------------------------------------------------------------
+
+my $standby = standby_of($node, 'standby', conf => "hot_standby_feedback = on\n");
+my $report = $standby->background_psql('postgres');
+$report->query_safe('begin isolation level repeatable read; select count(*) from events');
+wait_for_sql($node, 'select count(*) > 0 from pg_stat_replication where backend_xmin is not null');
+$node->safe_psql('postgres', q{call zs_convert('orders', 'heap')});
+$node->wait_for_replay_catchup($standby);
+is($report->query_safe('select count(*) from orders'),
+	0, 'a standby: a snapshot from before the copy misses rows');
+$report->query_safe('commit');
+is($report->query_safe($sum), $rows, '... and others see all');
+$report->quit;
+$standby->stop;
 
 $node->stop;
 done_testing();
