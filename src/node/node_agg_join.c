@@ -63,7 +63,7 @@
 #define HOPELESS_FACTOR	1.5
 
 /* Into so many parts zedstore.debug_vector_groups divides tables of more rows than that. */
-#define DEBUG_PARTS		3
+#define DEBUG_PARTS		2
 
 /* Parts are so much larger than the memory for them would be if keys were all alike. */
 #define PARTS_FACTOR	1.3
@@ -342,6 +342,23 @@ give_up(ZsAggJoins *joins)
 	}
 }
 
+/* So many parts may there be of the join's table: those of the others multiply what is read. */
+static uint32
+most_parts(const AggJoin *join)
+{
+	uint32		others = 1;
+
+	for (int i = 0; i < join->all->njoins; i++)
+	{
+		const AggJoin *other = &join->all->joins[i];
+
+		if (other != join && other->filled)
+			others *= other->nparts;
+	}
+	Assert(others <= ZS_JOIN_PARTS);
+	return ZS_JOIN_PARTS / others;
+}
+
 /*
  * Fills the join's table with what the input has, which is build, or with the present part of it.
  * If that is too large there are more parts from now on, as long as none has been joined.
@@ -363,7 +380,8 @@ fill_from(AggJoin *join, ZsInput *input, bool by_rows)
 	if (join->nparts == 1)
 		join->nrows = total;
 	if (result == ZS_PROBE_FILLED && join->nparts == 1 && join->may_divide &&
-		zs_debug_vector_groups > 0 && total > (uint64) zs_debug_vector_groups)
+		zs_debug_vector_groups > 0 && total > (uint64) zs_debug_vector_groups &&
+		most_parts(join) >= DEBUG_PARTS)
 	{
 		join->nparts = DEBUG_PARTS;
 		return ZS_PROBE_TOO_LARGE;
@@ -430,7 +448,7 @@ fill_table(AggJoin *join)
 	join->nparts = 1;
 	do
 		join->filled = fill_part(join);
-	while (!join->filled && join->nparts > 1 && join->nparts <= ZS_JOIN_PARTS);
+	while (!join->filled && join->nparts > 1 && join->nparts <= most_parts(join));
 	return join->filled;
 }
 
