@@ -13,7 +13,8 @@
 # wrote them. The new cluster is told to go on behind the fixture's transactions (pg_resetwal), gets
 # their outcome (FIRST_XID and on of pg_xact, which a new cluster has not used), and WAL beyond the
 # LSNs of the pages.  All numbers are small enough for the first page of each of these files, whose
-# format is that of PostgreSQL 17 and 18.
+# format is that of PostgreSQL 17 and 18; for 19, whose offsets of multixacts are wider and whose
+# files have longer names, they are written anew.
 #
 # Types whose values hold OIDs of user-defined types (enums, rows, ranges, their arrays) are no use
 # here: the OIDs would be others.
