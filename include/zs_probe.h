@@ -50,7 +50,6 @@ extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);
 
 /* ---- probe_kind.c ---- */
 
-extern bool zsprobe_join_keeps_lonely(JoinType jointype);
 extern bool zsprobe_join_fills_build(JoinType jointype);
 extern int	zsprobe_join_keeps(JoinType jointype, bool has_joinqual);
 extern bool zsprobe_join_needs_build(JoinType jointype);

@@ -18,10 +18,9 @@
  *
  * Giving up.  Else all tables are thrown away, the plans below are rescanned, and core's joins run
  * as if nothing had been tried, now and for all further rescans: what is lost is reading the inner
- * side.  An inner side whose batches
- * have values that only rows give (such as are stored out of line) is read by rows, too, from its
- * first row on.  Reading twice must not be seen, so all this is not tried in queries with volatile
- * functions, nor under row locks.
+ * side.  An inner side whose batches have values that only rows give (such as are stored out of
+ * line) is read by rows, too, from its first row on.  Reading twice must not be seen, so all this
+ * is not tried in queries with volatile functions, nor under row locks.
  *
  * Join filters stay what they are: the tap stands in front of the plan that is read, or sees its
  * batches (join_tap.c), and knows by zsnode_join_is_by_batches() that there is a table, though not

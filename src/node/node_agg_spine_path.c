@@ -135,9 +135,12 @@ key_has_program(Node *key)
 		zsprobe_can_project(ExecTypeFromExprList(columns), list_make1(program));
 }
 
-/* Are the join's keys those that rows are looked up by, and can they be computed by batches? */
+/*
+ * Are the join's keys those that rows are looked up by, and can they be computed by batches?
+ * *divide: can rows be divided by one of them?
+ */
 static bool
-keys_are_known(const HashPath *join)
+keys_are_known(const HashPath *join, bool *divide)
 {
 	ListCell   *lc;
 
@@ -158,26 +161,9 @@ keys_are_known(const HashPath *join)
 			!key_has_program(outer_is_left ? left : right) || !classify_key(left, clause, &outer) ||
 			!classify_key(right, clause, &inner) || !zsprobe_keys_match(&outer, &inner))
 			return false;
+		*divide |= zsprobe_keys_can_divide(1, &inner);
 	}
 	return true;
-}
-
-/* Can the join's sides be divided by one of its keys? */
-static bool
-keys_divide(const HashPath *join)
-{
-	ListCell   *lc;
-
-	foreach(lc, join->path_hashclauses)
-	{
-		const Node *clause = (const Node *) lfirst_node(RestrictInfo, lc)->clause;
-		ZsGroupKey	key;
-
-		if (classify_key(get_leftop(clause), clause, &key) &&
-			zsprobe_keys_can_divide(1, &key))
-			return true;
-	}
-	return false;
 }
 
 /* Can the join's conditions be tested on batches? */
@@ -292,9 +278,10 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	Path	   *outer;
 	Path	   *by_batches;
 	SpinePaths	above;
+	bool		divide = false;
 	HashPath   *join;
 
-	if (inner == NULL || !keys_are_known(path) || !clauses_are_possible(&path->jpath))
+	if (inner == NULL || !keys_are_known(path, &divide) || !clauses_are_possible(&path->jpath))
 		return NULL;
 	outer = batches_path(paths, path->jpath.outerjoinpath, below);
 	if (outer == NULL)
@@ -316,7 +303,7 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	cost_join(join);
 	paths->njoins++;
 	paths->memory += table_size(inner);
-	paths->whole |= !keys_divide(path);
+	paths->whole |= !divide;
 	return &join->jpath.path;
 }
 

@@ -365,25 +365,30 @@ join_batch(ZsProbeJoin *join)
 	apply(join, join->qual);
 }
 
+/* Has the join no row, whatever the probe side has? */
+static bool
+is_empty(const ZsProbeJoin *join)
+{
+	return join->table->nrows == 0 && zsprobe_join_needs_build(join->jointype);
+}
+
 /* The next batch of the probe side, if that may have any more, or the table's rows behind it. */
 static bool
 start_batch(ZsProbeJoin *join)
 {
 	if (!join->in_tail)
 	{
-		bool		is_empty = join->table->nrows == 0 && zsprobe_join_needs_build(join->jointype);
-
-		join->source = is_empty ? NULL : zsexpr_input_next(join->probe);
+		join->source = is_empty(join) ? NULL : zsexpr_input_next(join->probe);
 		if (join->source != NULL)
 		{
 			join->batch.nsel = 0;
-			if (join->table->nparts > 1 && zsprobe_join_keeps_lonely(join->jointype))
+			if (join->table->nparts > 1 && !zsprobe_join_needs_build(join->jointype))
 				take_part(join);
 			if (join->source->nsel > 0)
 				join_batch(join);
 			return true;
 		}
-		if (is_empty || !zsprobe_join_fills_build(join->jointype))
+		if (is_empty(join) || !zsprobe_join_fills_build(join->jointype))
 			return false;
 		join->in_tail = true;
 		join->tail = 0;
@@ -394,7 +399,7 @@ start_batch(ZsProbeJoin *join)
 	return true;
 }
 
-/* Begins with the probe side, for what the table has. */
+/* Begins with the probe side, for what the table has.  Nobody asks that of an empty join. */
 static void
 start_probe(ZsProbeJoin *join)
 {
@@ -402,7 +407,8 @@ start_probe(ZsProbeJoin *join)
 	join->batch.nsel = 0;
 	join->has_more = join->in_tail = false;
 	zsprobe_matched_reset(join->table);
-	zsexpr_input_start(join->probe);
+	if (!is_empty(join))
+		zsexpr_input_start(join->probe);
 }
 
 /* The next batch with a row; false behind the last. */

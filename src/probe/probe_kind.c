@@ -14,13 +14,6 @@
 #include "zs_compat.h"
 #include "zs_probe.h"
 
-/* Are rows of the probe side returned for want of a partner? */
-bool
-zsprobe_join_keeps_lonely(JoinType jointype)
-{
-	return jointype == JOIN_LEFT || jointype == JOIN_FULL || jointype == JOIN_ANTI;
-}
-
 /* Does a join of that kind return rows of the build side that have no partner, at its end? */
 bool
 zsprobe_join_fills_build(JoinType jointype)
@@ -44,7 +37,10 @@ zsprobe_join_keeps(JoinType jointype, bool has_joinqual)
 	return keep;
 }
 
-/* Has a join of that kind no row if there is none on the build side? */
+/*
+ * Has a join of that kind no row if there is none on the build side?  Else it returns rows of the
+ * probe side that have no partner.
+ */
 bool
 zsprobe_join_needs_build(JoinType jointype)
 {
