@@ -237,16 +237,32 @@ depth_of_vectors(Relation rel, AttrNumber attno, const zstid *firsts, Size n)
 	return within;
 }
 
-/* The depth of the table, whose segments have these bounds and start at firsts. */
+/* The depth of the table, some of whose segments have zone maps. */
 static double
-depth_of_segments(Relation rel, AttrNumber attno, const ZsPlannedSegments *segments,
-				  ZsZoneBounds *bounds, const zstid *firsts)
+depth_of_segments(Relation rel, AttrNumber attno, const ZsPlannedSegments *segments)
 {
-	double		within = depth_of_vectors(rel, attno, firsts, bounds->n);
+	zstid	   *firsts = palloc_array(zstid, segments->n);
+	ZsZoneBounds bounds = {0};
 	Size		most;
+	double		within;
+	double		depth;
 
+	for (int i = 0; i < segments->n; i++)
+	{
+		const ZsSegmentItem *item = &segments->items[i];
+
+		if ((item->flags & ZS_SEGF_ZONE_MAP) == 0)
+			continue;
+		firsts[bounds.n] = item->first_row;
+		zsscan_bounds_add(&bounds, item->zone_min, item->zone_max);
+	}
+	Assert(bounds.n > 0);
+	within = depth_of_vectors(rel, attno, firsts, bounds.n);
 	/* those that were not looked at lie over each other as these do */
-	return (1 + (zsscan_bounds_depth(bounds, &most) - 1) * segments->weight) * within;
+	depth = (1 + (zsscan_bounds_depth(&bounds, &most) - 1) * segments->weight) * within;
+	pfree(firsts);
+	free_bounds(&bounds);
+	return depth;
 }
 
 /* What is remembered of the column, or a place for it: then it has no segments. */
@@ -289,25 +305,18 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 {
 	ZsPlannedSegments segments;
 	zstid		end = zspage_next_row(rel);
-	zstid	   *firsts;
-	ZsZoneBounds bounds = {0};
 	double		covered = 0;
+	bool		has_zones = false;
 	KnownDepth *known;
 	uint64		hash;
 
 	zsscan_planned_segments(rel, attno, &segments);
-	firsts = palloc_array(zstid, Max(segments.n, 1));
 	for (int i = 0; i < segments.n; i++)
 	{
-		const ZsSegmentItem *item = &segments.items[i];
-
-		covered += item->nrows * segments.weight;
-		if ((item->flags & ZS_SEGF_ZONE_MAP) == 0)
-			continue;
-		firsts[bounds.n] = item->first_row;
-		zsscan_bounds_add(&bounds, item->zone_min, item->zone_max);
+		covered += segments.items[i].nrows * segments.weight;
+		has_zones |= (segments.items[i].flags & ZS_SEGF_ZONE_MAP) != 0;
 	}
-	if (bounds.n == 0)
+	if (!has_zones)
 		return false;
 	/* the weight says how much of the table they stand for; 0 stands for nothing */
 	hash = hash_bytes_extended((const unsigned char *) segments.items,
@@ -316,13 +325,11 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 	known = find_known(rel, attno);
 	if (known->segments != hash)
 	{
-		known->depth = depth_of_segments(rel, attno, &segments, &bounds, firsts);
+		known->depth = depth_of_segments(rel, attno, &segments);
 		known->segments = hash;
 	}
 	*depth = known->depth;
 	*row_share = end == 0 ? 0 : Max(1 - covered / end, 0);
 	pfree(segments.items);
-	pfree(firsts);
-	free_bounds(&bounds);
 	return true;
 }

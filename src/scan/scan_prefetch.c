@@ -166,14 +166,14 @@ zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const zstid *rows,
  */
 #define RING_SIZE		512
 
+/* The same where other processes take blocks from the same source, and may be idle at its end. */
+#define RING_SHARED		32
+
 /*
  * So many places get memory together: most bitmaps are of a few blocks, and loops read many of
  * them.
  */
 #define RING_GROUP		4
-
-/* The same where other processes take blocks from the same source, and may be idle at its end. */
-#define RING_SHARED		32
 
 struct ZsScanPrefetch
 {
