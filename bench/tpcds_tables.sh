@@ -5,9 +5,10 @@
 #
 # They come from DuckDB's extension, of the newest version that PyPI has.
 #
-# Environment: TPCDS_SCALE (1).
+# Environment: TPCDS_SCALE (1), TPCDS_TIMEOUT (15000).
 
 SCALE=${TPCDS_SCALE:-1}
+TIMEOUT=${TPCDS_TIMEOUT:-15000}
 FOLDER=$BENCH_STAGE/tpcds_$SCALE
 
 # The columns of each table's primary key.
@@ -61,5 +62,14 @@ need_tpcds() {
 	for am in "$@"; do
 		[ "$(sql -c "select count(*) from pg_namespace
 			where nspname = 'tpcds_${SCALE//./_}_$am'")" = 1 ] || load "$am"
+	done
+}
+
+# Statements for a session on the tables of $1, heap or zs, with the settings "name=value ..." $2.
+tpcds_settings() {
+	local setting
+	echo "set search_path = tpcds_${SCALE//./_}_$1; set statement_timeout = $TIMEOUT;"
+	for setting in $2; do
+		echo "set $setting;"
 	done
 }
