@@ -111,6 +111,11 @@ extern PGDLLIMPORT int CommitSiblings;
 #define zs_attr_is_not_null(desc, i)	(TupleDescAttr(desc, i)->attnotnull)
 #endif
 
+/* Do rows have values of the column?  18 has generated columns that are virtual. */
+#define zs_attr_is_stored(att) \
+	(!(att)->attisdropped && \
+	 ((att)->attgenerated == '\0' || (att)->attgenerated == ATTRIBUTE_GENERATED_STORED))
+
 /* Goes on with the next case of a switch; 19 wants more than a comment. */
 #if ZS_PG_AT_LEAST(19)
 #define ZS_FALLTHROUGH	pg_fallthrough

@@ -47,6 +47,27 @@ zs_slot_callbacks(Relation rel)
 
 /* ---- rows in ------------------------------------------------------------ */
 
+/*
+ * The row in the slot comes from a rewrite.  ALTER TABLE that adds a virtual generated column
+ * computes its values, too (18).  They are not to be stored, since the type of such a column may
+ * change without a rewrite.  The table that is written to does not know which columns are virtual,
+ * but the slot does.
+ */
+static void
+forget_virtual_values(TupleTableSlot *slot)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+
+	if (likely(desc->constr == NULL))
+		return;
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (!zs_attr_is_stored(TupleDescAttr(desc, i)))
+			slot->tts_isnull[i] = true;
+	}
+}
+
 /* tuple_insert: contract in tableam.h. */
 void
 zsam_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options,
@@ -58,6 +79,8 @@ zsam_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 opti
 	 */
 	bool		bulk = bistate != NULL && (options & TABLE_INSERT_SKIP_FSM) != 0;
 
+	if (bulk)
+		forget_virtual_values(slot);
 	zswrite_insert(rel, slot, cid, options, bulk);
 
 	/*

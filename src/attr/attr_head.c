@@ -98,7 +98,8 @@ zsattr_refuse_newer(Relation rel, const uint8 *head, size_t len)
 
 /*
  * What is wrong with a head that was parsed: it has to agree with its item and with the column's
- * type.  NULL = nothing.
+ * type.  NULL = nothing.  NULLs alone are of any type: a virtual generated column has nothing else,
+ * and its type changes without a rewrite.
  */
 const char *
 zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind)
@@ -107,10 +108,11 @@ zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind)
 
 	if (info->nrows != head->item.nrows || info->stored_size != head->item.payload_size)
 		return "size differs from the tree's item";
-	if (info->kind != kind->kind ||
-		((kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FIXED) &&
-		 info->width != kind->width) ||
-		(kind->kind == ZS_KIND_FIXED && info->align != kind->align))
+	if (info->nnulls < info->nrows &&
+		(info->kind != kind->kind ||
+		 ((kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FIXED) &&
+		  info->width != kind->width) ||
+		 (kind->kind == ZS_KIND_FIXED && info->align != kind->align)))
 		return "values are of another type than the column";
 	return NULL;
 }

@@ -33,6 +33,7 @@
 #include "zs_base.h"
 #include "zs_base_options.h"
 #include "zs_base_sort.h"
+#include "zs_compat.h"
 
 /* What the parser is given in front of the option's value. */
 #define BEFORE_KEY		"SELECT ORDER BY "
@@ -180,7 +181,7 @@ zsbase_sort_key_fault(Form_pg_attribute att)
 {
 	if (att->attisdropped || att->attnum <= 0)
 		return ZS_KEY_FAULT_MISSING;
-	if (att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED)
+	if (!zs_attr_is_stored(att))
 		return ZS_KEY_FAULT_NOT_STORED;
 	if (!OidIsValid(lookup_type_cache(att->atttypid, TYPECACHE_LT_OPR)->lt_opr))
 		return ZS_KEY_FAULT_NO_ORDER;

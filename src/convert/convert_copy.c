@@ -88,7 +88,7 @@ zsconvert_copy_step(const ZsConversion *conv, BlockNumber nblocks)
 
 /*
  * Fills `to`, a slot of the transient table with the row type desc, with the row in `from`.
- * Dropped columns lose their values.
+ * Columns that are dropped or virtual lose their values.
  */
 void
 zsconvert_copy_slot(TupleTableSlot *from, TupleTableSlot *to, TupleDesc desc)
@@ -98,10 +98,10 @@ zsconvert_copy_slot(TupleTableSlot *from, TupleTableSlot *to, TupleDesc desc)
 	ExecClearTuple(to);
 	for (int i = 0; i < desc->natts; i++)
 	{
-		bool		dropped = TupleDescAttr(desc, i)->attisdropped;
+		bool		stored = zs_attr_is_stored(TupleDescAttr(from->tts_tupleDescriptor, i));
 
-		to->tts_values[i] = dropped ? (Datum) 0 : from->tts_values[i];
-		to->tts_isnull[i] = dropped || from->tts_isnull[i];
+		to->tts_values[i] = stored ? from->tts_values[i] : (Datum) 0;
+		to->tts_isnull[i] = !stored || from->tts_isnull[i];
 	}
 	ExecStoreVirtualTuple(to);
 }

@@ -89,7 +89,7 @@ ask_whether_needed(ZsCheck *check, void *arg)
 										walk->item->first_row + walk->item->nrows);
 }
 
-/* Are the values of the column's type? */
+/* Are the values, if there are any, of the column's type? */
 static void
 check_kind(SegmentWalk *walk)
 {
@@ -101,7 +101,7 @@ check_kind(SegmentWalk *walk)
 
 	if (attno > desc->natts)
 		fits = false;
-	else if (zsattr_form(desc, attno)->attisdropped)
+	else if (zsattr_form(desc, attno)->attisdropped || info->nnulls == info->nrows)
 		return;
 	else
 	{

@@ -62,8 +62,7 @@ row_must_have_values(ZsRowSource *source, ZsSlot *slot)
 		HeapTuple	tuple;
 		bool		altered;
 
-		if (att->attisdropped || att->atthasmissing || !zs_attr_is_not_null(desc, i) ||
-			(att->attgenerated != '\0' && att->attgenerated != ATTRIBUTE_GENERATED_STORED))
+		if (!zs_attr_is_stored(att) || att->atthasmissing || !zs_attr_is_not_null(desc, i))
 			continue;
 		tuple = SearchSysCache2(ATTNUM, ObjectIdGetDatum(RelationGetRelid(source->rel)),
 								Int16GetDatum(i + 1));
