@@ -100,6 +100,31 @@ select parts('with recursive w (c, y) as (select c, y from s_@ where id < 50 uni
 	select * from w a join w b using (c) where a.y = 2000 and b.y = 2000');
 select parts('with w as (select * from s_@ where v > 50 for update)
 	select a.id, b.id as b from w a join w b using (c) where a.y = 2001 and b.y = 2002');
+-- rows that are their equals in an order, and samples: both references see the same
+set zedstore.debug_vector = force;
+select parts('with w as (select id, y, v, lag(id) over (partition by y order by v) as p from s_@)
+	select a.id, a.y from w a join w b using (id) where a.y = 2001 and b.v > 40
+	and a.p is distinct from b.p');
+select parts('with w as (select c, y, row_number() over (partition by y order by v) as n from s_@)
+	select count(*) from w a join w b using (n) where a.y = 2001 and b.y = 2001 and a.c <> b.c');
+select parts('with w as (select id, c, y, sum(v) over (order by y rows 1 preceding) as n from s_@)
+	select count(*) from w a join w b using (id) where a.y = 2001 and b.c < 3000 and a.n <> b.n');
+select parts('with w as (select id, c, y, v from s_@ order by y, v limit 30000)
+	select count(*) from w a join w b using (id) where a.y = 2001 and b.v = 3');
+select parts('with w as (select distinct on (y, c) y, c, id from s_@ order by y, c)
+	select count(*) from w a join w b using (y, c) where a.y = 2001 and b.y = 2001
+	and a.id <> b.id');
+select parts('with w as (select c, y, (select id from r_@ r where r.c = s.c order by v limit 1) as i
+	from s_@ s where id < 2000)
+	select count(*) from w a join w b using (c, y) where a.y = 2000 and b.y = 2000 and a.i <> b.i');
+select parts('with w as (select id, y, v from s_@ tablesample bernoulli (50))
+	select id from w where y = 2001 except select id from w where y = 2001 and v >= 0');
+select parts('with w as (select id, c, y from s_@ tablesample bernoulli (100) repeatable (1))
+	select count(*) from w a join w b using (c) where a.y = 2001 and b.y = 2002');
+select parts('with w as (select c, y, rank() over (partition by y order by v) as r,
+		sum(v) over (partition by y order by c) as n from s_@)
+	select a.c, a.r, b.r as s, b.n from w a join w b on b.c = a.c where a.y = 2001 and b.y = 2002');
+reset zedstore.debug_vector;
 -- conditions that may raise an error do not come before those that keep them from it
 select parts('with w as (select c, y, sum(v) as n from s_@ group by 1, 2 having sum(v) > 90)
 	select a.c from w a join w b using (c) where a.y = 2001 and b.y = 2002 and 10 / (a.n - 7) = 0');

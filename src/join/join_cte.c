@@ -24,6 +24,9 @@
  * with expressions that are referred to once: rows that nobody asks for raise no error.  Core sees
  * to it that nothing volatile is executed more often.
  *
+ * Nor must two references see different rows where one expression has several results: it is kept
+ * if it takes some of its rows by an order in which others may be their equals, or by a sample.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/join/join_cte.c
@@ -43,6 +46,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
+#include "utils/fmgroids.h"
 
 #include "zs_base.h"
 #include "zs_base_plan.h"
@@ -63,6 +67,50 @@ typedef struct CteSearch
 
 /* ---- expressions that may go in place ----------------------------------------------------- */
 
+/* Has the function one value for each row, in whatever order those come that compare equal? */
+static bool
+window_is_certain(const Query *query, const WindowFunc *function)
+{
+	const WindowClause *clause = list_nth_node(WindowClause, query->windowClause,
+											   function->winref - 1);
+
+	Assert(clause->winref == function->winref);
+	switch (function->winfnoid)
+	{
+		case F_RANK_:
+		case F_DENSE_RANK_:
+		case F_PERCENT_RANK_:
+		case F_CUME_DIST_:
+			return true;
+		default:
+			/* an aggregate takes equal rows together, unless its frame counts rows */
+			return function->winagg && (clause->frameOptions & FRAMEOPTION_ROWS) == 0;
+	}
+}
+
+/*
+ * expression_tree_walker callback: may a query return other rows the second time, under the same
+ * snapshot?  context: the query that the node is in.
+ */
+static bool
+is_uncertain(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, WindowFunc) && !window_is_certain(context, (const WindowFunc *) node))
+		return true;
+	if (IsA(node, TableSampleClause) && ((TableSampleClause *) node)->repeatable == NULL)
+		return true;
+	if (IsA(node, Query))
+	{
+		Query	   *query = (Query *) node;
+
+		return query->limitCount != NULL || query->limitOffset != NULL || query->hasDistinctOn ||
+			query_tree_walker(query, is_uncertain, query, 0);
+	}
+	return expression_tree_walker(node, is_uncertain, context);
+}
+
 /* May it be copied, and is one of its tables ours?  Reads system catalogs. */
 static bool
 may_be_copied(const CommonTableExpr *cte)
@@ -72,7 +120,8 @@ may_be_copied(const CommonTableExpr *cte)
 	return cte->ctematerialized == CTEMaterializeDefault && cte->cterefcount > 1 &&
 		!cte->cterecursive && IsA(query, Query) && query->commandType == CMD_SELECT &&
 		!query->hasRecursive && !query->hasModifyingCTE && query->rowMarks == NIL &&
-		zsbase_parse_is_ours(query) && !contain_volatile_functions((Node *) query);
+		zsbase_parse_is_ours(query) && !contain_volatile_functions((Node *) query) &&
+		!is_uncertain((Node *) query, NULL);
 }
 
 /*
