@@ -38,6 +38,7 @@
 #include "zs_compat.h"
 #include "zs_cost_const.h"
 
+#include "catalog/pg_attribute.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -47,6 +48,7 @@
 #include "optimizer/planner.h"
 #include "parser/parsetree.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "zs_base.h"
 #include "zs_base_plan.h"
@@ -176,7 +178,8 @@ expression_is_plain(const Query *query, Node *expr, ParamListInfo params)
 	switch (rte->rtekind)
 	{
 		case RTE_RELATION:
-			return true;
+			/* the expression of a virtual one takes its place later */
+			return !zs_is_virtual(get_attgenerated(rte->relid, var->varattno));
 		case RTE_SUBQUERY:
 			return column_is_plain(rte->subquery, var->varattno, params);
 		case RTE_JOIN:
