@@ -199,13 +199,13 @@ zsprobe_ints_get(const ZsProbeInts *ints, uint32 row)
 	return ints->wide != NULL ? ints->wide[row] : ints->narrow[row];
 }
 
-/* Where to look for an integer first. */
+/* Where to look for an integer first: the upper bits of its hash, on which all of its bits tell. */
 static inline uint32
 zsprobe_table_place(const ZsProbeTable *table, int64 value)
 {
 	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
 
-	return (uint32) (hash >> 32) & (table->nslots - 1);
+	return (uint32) (((hash >> 32) * table->nslots) >> 32);
 }
 
 /* ---- probe_part.c ---- */
