@@ -58,6 +58,15 @@ SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l 
 	GROUP BY f.s');
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f LEFT JOIN z_large l USING (k)
 	GROUP BY f.s');
+-- what is dear to read again, or may have other rows then
+SELECT test.tables(format('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN (%s) l USING (k)
+	GROUP BY f.s', q)), q FROM (VALUES
+	('SELECT k, sum(v) AS v FROM z_large GROUP BY k HAVING sum(v) >= 0'),
+	('SELECT k, v FROM z_large WHERE v + 0 >= 0 LIMIT 5000'),
+	('SELECT k, v FROM (SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY name) AS n
+		FROM z_large WHERE v + 0 >= 0) l WHERE n <= 2'),
+	('WITH l AS MATERIALIZED (SELECT k, v FROM z_large WHERE v + 0 >= 0) SELECT * FROM l'),
+	('SELECT k, v FROM z_large WHERE v + 0 >= 0 OFFSET 0')) v(q);
 -- the parts of one key are not smaller
 SELECT test.tables('SELECT count(*), sum(w.v), count(f.id) FROM z_skewed w LEFT JOIN z_fact f
 	USING (k)');
@@ -121,6 +130,16 @@ SELECT test.twins(query => q, :how), q FROM (VALUES
 		JOIN @_large m ON m.k = l.k) ON f.k = l.k'),
 	('SELECT count(*), sum(l.v), max(g.s) FROM @_fact f JOIN (@_fact g JOIN @_large l
 		ON l.k = g.id AND l.v < 50) ON f.k = g.id')) v(q);
+-- inner sides that are kept, or not read twice
+SELECT test.twins(query => format('SELECT f.s, count(*), sum(l.v) FROM @_fact f JOIN (%s) l
+	USING (k) GROUP BY f.s', q), :how), q FROM (VALUES
+	('SELECT k, sum(v) AS v FROM @_large GROUP BY k HAVING sum(v) >= 0'),
+	('SELECT k, v FROM @_large ORDER BY k, v, n LIMIT 5000'),
+	('WITH l AS MATERIALIZED (SELECT k, v FROM @_large WHERE v + 0 >= 0) SELECT * FROM l')) v(q);
+-- keys that are far apart
+SELECT test.twins(query => 'SELECT f.s, count(*), sum(l.v) FROM
+	(SELECT s, k::int8 * 70368744177664 AS k FROM @_fact) f
+	JOIN (SELECT v, k::int8 * 70368744177664 AS k FROM @_large) l USING (k) GROUP BY f.s', :how);
 -- no rows, one key, and keys that fill one part alone
 SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT count(*), sum(l.v) FROM @_fact f JOIN @_large l USING (k) WHERE f.id < 0'),

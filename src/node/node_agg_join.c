@@ -13,8 +13,10 @@
  * work_mem * hash_mem_multiplier.  Where one of them does not fit, its rows are counted, and it is
  * filled with one part of them after the other, by their keys; the inner side and all below the
  * join's outer side are read again for each.  Core writes both sides to files instead, row by row,
- * which takes as long as some such rounds.  So it goes if keys are integers, the outer side is not
- * shared with other processes, and the parts are few.
+ * which takes as long as some such rounds.  So it goes if keys are integers, the inner side
+ * consists of scans and joins of these, the outer side is not shared with other processes, and the
+ * parts are few.  What aggregates, sorts or takes the first rows may take longer than core's files,
+ * and may have other rows each time.
  *
  * Giving up.  Else all tables are thrown away, the plans below are rescanned, and core's joins run
  * as if nothing had been tried, now and for all further rescans: what is lost is reading the inner
@@ -194,7 +196,7 @@ create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanStat
 	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS ||
 		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
 		return false;
-	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware &&
+	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware && from->rereads &&
 		zsprobe_keys_can_divide(nkeys, build_keys);
 	if (is_hopeless(from, spine->njoins, join->may_divide))
 		return false;

@@ -27,6 +27,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -180,6 +181,49 @@ build_column(ZsSpineJoin *join, Expr *expr)
 	return list_length(join->build_exprs);
 }
 
+/*
+ * Does the plan return the same rows whenever it is read, at the cost of scans and of looking rows
+ * up, or of what it has kept?
+ */
+static bool
+rereads(const Plan *plan)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	switch (nodeTag(plan))
+	{
+		case T_CustomScan:
+			return ((const CustomScan *) plan)->methods == &zsnode_scan_methods;
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+		case T_ValuesScan:
+		case T_FunctionScan:
+		case T_CteScan:
+		case T_NamedTuplestoreScan:
+			return true;
+		case T_SubqueryScan:
+			return rereads(((const SubqueryScan *) plan)->subplan);
+		case T_Result:
+			return outerPlan(plan) == NULL || rereads(outerPlan(plan));
+		case T_Hash:
+			return rereads(outerPlan(plan));
+		case T_HashJoin:
+			return rereads(outerPlan(plan)) && rereads(innerPlan(plan));
+		case T_Append:
+			foreach(lc, ((const Append *) plan)->appendplans)
+			{
+				if (!rereads(lfirst(lc)))
+					return false;
+			}
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* What is needed of the join's build side; false: there is something that cannot be had. */
 static bool
 choose_build_columns(const ZsSpine *spine, ZsSpineJoin *join)
@@ -244,6 +288,7 @@ zsnode_spine_find(PlanState *top, List *exprs, int least)
 		join->state = (HashJoinState *) node;
 		join->hash = (HashState *) innerPlanState(node);
 		join->build = outerPlanState(&join->hash->ps);
+		join->rereads = rereads(join->build->plan);
 		join->nbuild = list_length(join->build->plan->targetlist);
 	}
 	natts = RelationGetNumberOfAttributes(spine->scan->ss.ss_currentRelation);

@@ -210,6 +210,27 @@ is_of_scans(const Path *path)
 	}
 }
 
+/* May the path be read many times?  As rereads() of node_agg_spine.c. */
+static bool
+rereads(const Path *path)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (IsA(path, SubqueryScanPath))
+		return rereads(((const SubqueryScanPath *) path)->subpath);
+	if (IsA(path, ProjectionPath))
+		return rereads(((const ProjectionPath *) path)->subpath);
+	if (!IsA(path, AppendPath))
+		return is_of_scans(path);
+	foreach(lc, ((const AppendPath *) path)->subpaths)
+	{
+		if (!rereads(lfirst(lc)))
+			return false;
+	}
+	return true;
+}
+
 /*
  * The inner side of the join, as one process reads all of it; NULL: there is no path for that, or
  * the processes have to know together which of its rows have found a partner.
@@ -303,7 +324,7 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	cost_join(join);
 	paths->njoins++;
 	paths->memory += table_size(inner);
-	paths->whole |= !divide;
+	paths->whole |= !divide || !rereads(inner);
 	return &join->jpath.path;
 }
 
