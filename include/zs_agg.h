@@ -304,6 +304,7 @@ extern bool zsagg_classify_unbound(TupleDesc desc, Index varno, Aggref *aggref, 
 /* agg_known.c */
 
 extern bool zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
+extern bool zsagg_ignores_order(Oid aggfnoid);
 
 /* agg_ops.c */
 

@@ -124,6 +124,21 @@ select parts('with w as (select id, c, y from s_@ tablesample bernoulli (100) re
 select parts('with w as (select c, y, rank() over (partition by y order by v) as r,
 		sum(v) over (partition by y order by c) as n from s_@)
 	select a.c, a.r, b.r as s, b.n from w a join w b on b.c = a.c where a.y = 2001 and b.y = 2002');
+-- aggregates that show the order of their rows, be it by how a sum is rounded; others do not
+select parts('with w as (select c, y, array_agg(id) as n from s_@ group by 1, 2)
+	select count(*) from w a join w b using (c) where a.y = 2001 and b.y = 2001 and a.n <> b.n');
+select parts('with w as (select c, y, sum(n::float8) as n from s_@ group by 1, 2)
+	select count(*) from w a join w b using (c) where a.y = 2001 and b.y = 2001 and a.n <> b.n');
+select parts('with w as (select id, c, y, string_agg(t, '','') over (partition by y) as n
+	from s_@ where id % 100 = 0)
+	select count(*) from w a join w b using (id) where a.y = 2001 and b.y = 2001 and a.n <> b.n');
+select parts('with w as (select c, y, string_agg(t, '','' order by v) as n from s_@ group by 1, 2)
+	select count(*) from w a join w b using (c) where a.y = 2001 and b.y = 2001 and a.n <> b.n');
+select parts('with w as (select c, y, string_agg(t, '','' order by t) as n,
+		array_agg(distinct v) as d, percentile_disc(0.5) within group (order by v) as m,
+		max(t) as t, min(array[v]) as a from s_@ group by 1, 2)
+	select a.c, a.n, b.n as o, a.d, b.m, a.t, b.a from w a join w b on b.c = a.c
+	where a.y = 2001 and b.y = 2002');
 reset zedstore.debug_vector;
 -- conditions that may raise an error do not come before those that keep them from it
 select parts('with w as (select c, y, sum(v) as n from s_@ group by 1, 2 having sum(v) > 90)

@@ -13,8 +13,10 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_aggregate_d.h"
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
 #include "utils/fmgroids.h"
+#include "utils/syscache.h"
 
 #include "zs_agg.h"
 
@@ -123,4 +125,34 @@ zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain)
 		return *kind != ZS_AGG_VAR_INT || zsagg_state_is_known();
 	}
 	return false;
+}
+
+/* Is it the least or greatest value, of whatever type?  Reads the system catalog. */
+static bool
+is_extreme(Oid aggfnoid)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggfnoid));
+	bool		result;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	result = OidIsValid(((Form_pg_aggregate) GETSTRUCT(tuple))->aggsortop);
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/*
+ * Does the aggregate certainly have one result, in whatever order the rows come?  Sums of floats
+ * are rounded by it.  Reads system catalogs.
+ */
+bool
+zsagg_ignores_order(Oid aggfnoid)
+{
+	ZsAggKind	kind;
+	ZsDomain	domain;
+
+	if (!zsagg_kind_of(aggfnoid, &kind, &domain))
+		return is_extreme(aggfnoid);
+	return kind != ZS_AGG_SUM_FLOAT4 && kind != ZS_AGG_SUM_FLOAT8 && kind != ZS_AGG_AVG_FLOAT &&
+		kind != ZS_AGG_VAR_FLOAT && kind != ZS_AGG_ANY;
 }

@@ -25,7 +25,8 @@
  * to it that nothing volatile is executed more often.
  *
  * Nor must two references see different rows where one expression has several results: it is kept
- * if it takes some of its rows by an order in which others may be their equals, or by a sample.
+ * if it takes some of its rows by an order in which others may be their equals, or by a sample, or
+ * if an aggregate's result depends on the order of its rows.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -38,6 +39,7 @@
 #include "zs_compat.h"
 #include "zs_cost_const.h"
 
+#include "catalog/pg_aggregate.h"
 #include "catalog/pg_attribute.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -50,6 +52,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 
+#include "zs_agg.h"
 #include "zs_base.h"
 #include "zs_base_plan.h"
 #include "zs_clause.h"
@@ -69,6 +72,29 @@ typedef struct CteSearch
 
 /* ---- expressions that may go in place ----------------------------------------------------- */
 
+/*
+ * Has the aggregate one result, in whatever order its rows come?  Those with an order of their own
+ * do if it leaves none of equal arguments open.
+ */
+static bool
+aggregate_is_certain(const Aggref *aggref)
+{
+	ListCell   *lc;
+
+	if (zsagg_ignores_order(aggref->aggfnoid) || aggref->aggkind != AGGKIND_NORMAL)
+		return true;
+	if (aggref->aggorder == NIL && aggref->aggdistinct == NIL)
+		return false;
+	foreach(lc, aggref->args)
+	{
+		const TargetEntry *arg = lfirst_node(TargetEntry, lc);
+
+		if (arg->ressortgroupref == 0 && !IsA(arg->expr, Const))
+			return false;
+	}
+	return true;
+}
+
 /* Has the function one value for each row, in whatever order those come that compare equal? */
 static bool
 window_is_certain(const Query *query, const WindowFunc *function)
@@ -86,7 +112,8 @@ window_is_certain(const Query *query, const WindowFunc *function)
 			return true;
 		default:
 			/* an aggregate takes equal rows together, unless its frame counts rows */
-			return function->winagg && (clause->frameOptions & FRAMEOPTION_ROWS) == 0;
+			return function->winagg && zsagg_ignores_order(function->winfnoid) &&
+				(clause->frameOptions & FRAMEOPTION_ROWS) == 0;
 	}
 }
 
@@ -99,6 +126,8 @@ is_uncertain(Node *node, void *context)
 {
 	if (node == NULL)
 		return false;
+	if (IsA(node, Aggref) && !aggregate_is_certain((const Aggref *) node))
+		return true;
 	if (IsA(node, WindowFunc) && !window_is_certain(context, (const WindowFunc *) node))
 		return true;
 	if (IsA(node, TableSampleClause) && ((TableSampleClause *) node)->repeatable == NULL)
