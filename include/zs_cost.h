@@ -59,6 +59,13 @@ typedef struct ZsPartnerShare
 	double		share;
 } ZsPartnerShare;
 
+/* The columns that a clause looks at, offset by FirstLowInvalidHeapAttributeNumber. */
+typedef struct ZsClauseColumns
+{
+	const RestrictInfo *rinfo;
+	Bitmapset  *attrs;
+} ZsClauseColumns;
+
 /* What is known of a relation of the plan in the making. */
 typedef struct ZsRelCosts
 {
@@ -76,6 +83,7 @@ typedef struct ZsRelCosts
 	bool		keeps;			/* look-ups keep what they decode, as far as there is memory */
 	double		zone_share;		/* zscost_zone_share(); 0: not asked for yet */
 	ZsColumnDepth *depths;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
+	List	   *or_columns;		/* ZsClauseColumns, of restrictions with OR */
 
 	bool		made;			/* core has made the relation's paths */
 

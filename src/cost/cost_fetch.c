@@ -27,6 +27,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
+#include "optimizer/restrictinfo.h"
 #include "storage/bufpage.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -236,14 +237,42 @@ zscost_outputs(RelOptInfo *rel, Relids outer)
 	return attrs;
 }
 
-/* Columns that the clause looks at. */
-Bitmapset *
-zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
+static Bitmapset *
+find_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
 {
 	Bitmapset  *attrs = NULL;
 
 	pull_varattnos((Node *) rinfo->clause, rel->relid, &attrs);
 	return expand_whole_row(rel, attrs);
+}
+
+/*
+ * Columns that the clause looks at.  A restriction with OR may have thousands of arms, for each of
+ * which core makes paths of indexes, and these ask for it: so it is looked through once.
+ */
+Bitmapset *
+zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
+{
+	ZsRelCosts *costs = restriction_is_or_clause(rinfo) ? zscost_find(rel) : NULL;
+	ZsClauseColumns new = {rinfo};
+	MemoryContext old;
+	ListCell   *lc;
+
+	if (costs == NULL || !list_member_ptr(rel->baserestrictinfo, rinfo))
+		return find_clause_columns(rel, rinfo);
+	foreach(lc, costs->or_columns)
+	{
+		const ZsClauseColumns *known = lfirst(lc);
+
+		if (known->rinfo == rinfo)
+			return bms_copy(known->attrs);
+	}
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(costs));
+	new.attrs = find_clause_columns(rel, rinfo);
+	costs->or_columns = lappend(costs->or_columns, memcpy(palloc(sizeof(new)), &new,
+														  sizeof(new)));
+	MemoryContextSwitchTo(old);
+	return bms_copy(new.attrs);
 }
 
 /* ---- fetches ----------------------------------------------------------------- */
