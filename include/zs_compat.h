@@ -116,6 +116,14 @@ extern PGDLLIMPORT int CommitSiblings;
 	(!(att)->attisdropped && \
 	 ((att)->attgenerated == '\0' || (att)->attgenerated == ATTRIBUTE_GENERATED_STORED))
 
+/* Does this subcommand of ALTER TABLE make partitions?  19 splits and merges them. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_makes_partitions(subtype) \
+	((subtype) == AT_SplitPartition || (subtype) == AT_MergePartitions)
+#else
+#define zs_makes_partitions(subtype)	((void) (subtype), false)
+#endif
+
 /* Goes on with the next case of a switch; 19 wants more than a comment. */
 #if ZS_PG_AT_LEAST(19)
 #define ZS_FALLTHROUGH	pg_fallthrough

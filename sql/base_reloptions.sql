@@ -393,6 +393,25 @@ DROP OWNED BY regress_zs_reloptions;
 DROP ROLE regress_zs_reloptions;
 
 --
+-- Partitions that are split and merged (PostgreSQL 19) have what their parent has
+--
+SET default_table_access_method = zedstore;
+CREATE TABLE s_part (a int, b text) PARTITION BY RANGE (a) USING zedstore WITH (zedstore_compression = none);
+CREATE TABLE s_part1 PARTITION OF s_part FOR VALUES FROM (0) TO (5000);
+INSERT INTO s_part SELECT i, 'b' || i FROM generate_series(0, 4999) i;
+DO $$ BEGIN
+	IF current_setting('server_version_num')::int >= 190000 THEN
+		EXECUTE 'ALTER TABLE s_part SPLIT PARTITION s_part1 INTO (PARTITION s_part2 FOR VALUES FROM (0) TO (10),
+			PARTITION s_part3 FOR VALUES FROM (10) TO (5000))';
+		EXECUTE 'ALTER TABLE s_part MERGE PARTITIONS (s_part2, s_part3) INTO s_part1';
+	END IF;
+END $$;
+SET default_table_access_method = heap;
+SELECT relname, amname, reloptions FROM pg_class c JOIN pg_am a ON a.oid = relam
+	WHERE relname LIKE 's_part%' AND relnamespace = 'base_reloptions'::regnamespace ORDER BY 1;
+SELECT count(*), sum(a), max(b) FROM s_part1;
+
+--
 -- Options that travel to tables of other access methods
 --
 SET zedstore.ignore_options = on;

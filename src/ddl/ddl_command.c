@@ -12,7 +12,8 @@
  * hook stores the options there.  Only then it is certain which
  * access method the table has.  If it is not ours, core's own validation is
  * called for the options that were removed, which refuses them in core's words.
- * A new partition gets the options of its parent, which its own override.
+ * A new partition gets the options of its parent, which its own override.  So do those that SPLIT
+ * PARTITION and MERGE PARTITIONS make (19).
  *
  * ALTER ... SET, RESET, SET ACCESS METHOD:
  *
@@ -65,6 +66,7 @@
 #include "ddl_internal.h"
 #include "zs_base.h"
 #include "zs_base_options.h"
+#include "zs_compat.h"
 #include "zs_ddl.h"
 
 /* ---- lists of options ------------------------------------------------------ */
@@ -192,8 +194,8 @@ zsddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 }
 
 /*
- * The table of the CREATE command is in the catalogs: stores its options.  Errors: options that
- * core refuses, or that are out of range.
+ * The table of the CREATE command, or a partition that ALTER TABLE makes, is in the catalogs:
+ * stores its options.  Errors: options that core refuses, or that are out of range.
  */
 void
 zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid)
@@ -201,8 +203,10 @@ zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid)
 	Datum		options = command->options;
 	Oid			parent = InvalidOid;
 
-	Assert(command->creating != NULL);
+	Assert(command->creating != NULL || command->divides);
 
+	if (command->creating == NULL && !zsddl_options_allowed(relkind, amoid))
+		return;
 	if (!zsddl_options_allowed(relkind, amoid))
 	{
 		/* nothing to inherit then, and nothing to be given */
@@ -244,6 +248,18 @@ touches_options(const AlterTableStmt *stmt)
 		if (cmd->subtype == AT_SetRelOptions ||
 			cmd->subtype == AT_ResetRelOptions ||
 			cmd->subtype == AT_SetAccessMethod)
+			return true;
+	}
+	return false;
+}
+
+/* Does ALTER TABLE split or merge partitions? */
+static bool
+divides_partitions(const AlterTableStmt *stmt)
+{
+	foreach_node(AlterTableCmd, cmd, stmt->cmds)
+	{
+		if (zs_makes_partitions(cmd->subtype))
 			return true;
 	}
 	return false;
@@ -405,6 +421,10 @@ zsddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	int			nkept;
 
 	Assert(!OidIsValid(command->altering) && !OidIsValid(command->leaving));
+
+	command->divides = divides_partitions(stmt);
+	if (command->divides)
+		command->parent = stmt->relation;
 
 	/* where core will refuse the command for the session's state, let it */
 	if (XactReadOnly || IsInParallelMode() ||

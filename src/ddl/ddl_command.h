@@ -26,6 +26,7 @@ typedef struct ZsDdlCommand
 	const RangeVar *creating;	/* the same if it needs our options, NULL when
 								 * it exists by now */
 	const RangeVar *parent;		/* its partitioned parent, NULL = none */
+	bool		divides;		/* it splits or merges partitions of parent */
 	Oid			altering;		/* table whose options core must not see */
 	Datum		options;		/* our options, as a text array: those that
 								 * the command gives (creating), or those that

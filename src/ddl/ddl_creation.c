@@ -18,7 +18,8 @@
  *	  - the table that a CREATE TABLE, CREATE TABLE AS, SELECT INTO or CREATE MATERIALIZED VIEW
  *		which is being executed names.  It is known by its name, since such a command may run
  *		functions;
- *	  - what core makes to rewrite a table (is_internal);
+ *	  - what core makes to rewrite a table (is_internal), or of the rows of other partitions (SPLIT
+ *		PARTITION and MERGE PARTITIONS of 19);
  *	  - all tables as long as the default is another access method: then somebody named ours;
  *	  - tables of which all columns are inherited.  Rows come to them through the parent, by the
  *		executor.  Chunks of TimescaleDB's hypertables are such;

@@ -101,7 +101,7 @@ zsddl_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subI
 		elog(ERROR, "could not open relation with OID %u", objectId);
 	relkind = rel->rd_rel->relkind;
 	amoid = rel->rd_rel->relam;
-	if (!((ObjectAccessPostCreate *) arg)->is_internal)
+	if (!((ObjectAccessPostCreate *) arg)->is_internal && (command == NULL || !command->divides))
 		zsddl_creation_check(rel, command == NULL ? NULL : command->creates, ncreations > 0);
 	if (command == NULL)
 	{
@@ -128,6 +128,8 @@ zsddl_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subI
 				   relkind == RELKIND_PARTITIONED_TABLE) &&
 			strncmp(RelationGetRelationName(rel), command->creating->relname,
 					NAMEDATALEN - 1) == 0;
+	else
+		created = command->divides && relkind == RELKIND_RELATION;
 	RelationClose(rel);
 
 	Assert(!created || !rewritten);
@@ -208,7 +210,7 @@ zsddl_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *que
 		pstmt = zsddl_prepare_creation(pstmt, &command);
 
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
-	if (command.creates != NULL || OidIsValid(command.altering) ||
+	if (command.creates != NULL || command.divides || OidIsValid(command.altering) ||
 		OidIsValid(command.leaving))
 		call_next_within(next, &command, pstmt, queryString, readOnlyTree, context, params,
 						 queryEnv, dest, qc);
