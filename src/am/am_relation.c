@@ -37,6 +37,7 @@
 #include "zs_am.h"
 #include "zs_attr.h"
 #include "zs_base.h"
+#include "zs_compat_checksum.h"
 #include "zs_cost.h"
 #include "zs_page.h"
 #include "zs_scan.h"
@@ -153,6 +154,8 @@ zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
  * In VACUUM it is BRIN that asks, to summarize all full ranges.  Summarizing one with rows that a
  * bulk load has not written yet waits for the load.  VACUUM must not do that: for it the table ends
  * there.  Its parallel workers have the flag, too.
+ *
+ * The worker that gives checksums to all blocks means the file.
  */
 uint64
 zsam_relation_size(Relation rel, ForkNumber forknum)
@@ -163,7 +166,7 @@ zsam_relation_size(Relation rel, ForkNumber forknum)
 
 	if (forknum == MAIN_FORKNUM && (MyProc->statusFlags & PROC_IN_VACUUM) != 0)
 		return zsscan_summarizable_end(rel) / ZS_ROWS_PER_BLOCK * BLCKSZ;
-	if (forknum == MAIN_FORKNUM)
+	if (forknum == MAIN_FORKNUM && !zs_computes_checksums())
 	{
 		zswrite_flush(rel);
 		return (uint64) zspage_logical_blocks(rel) * BLCKSZ;
