@@ -291,6 +291,38 @@ DROP FUNCTION wd_old(text);
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 
+-- system columns of the rows that triggers get
+CREATE TABLE wd_sys_h (id int, c text) USING heap;
+CREATE TABLE wd_sys_z (id int, c text) USING zedstore;
+CREATE TABLE wd_shown_h (what text) USING heap;
+CREATE TABLE wd_shown_z (what text) USING heap;
+CREATE FUNCTION wd_show() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+	r record;
+BEGIN
+	IF tg_op = 'INSERT' THEN r := new; ELSE r := old; END IF;
+	EXECUTE format('INSERT INTO %s VALUES (%L)', replace(tg_table_name, 'sys', 'shown'),
+		concat_ws(' ', tg_when, tg_op, r.id, r.ctid, r.cmin, r.xmin = pg_current_xact_id()::xid,
+			r.xmax = pg_current_xact_id()::xid, r.tableoid = tg_relid));
+	RETURN r;
+END $$;
+CREATE TRIGGER after_row AFTER INSERT ON wd_sys_h FOR EACH ROW EXECUTE FUNCTION wd_show();
+CREATE TRIGGER after_row AFTER INSERT ON wd_sys_z FOR EACH ROW EXECUTE FUNCTION wd_show();
+CREATE TRIGGER before_row BEFORE DELETE ON wd_sys_h FOR EACH ROW EXECUTE FUNCTION wd_show();
+CREATE TRIGGER before_row BEFORE DELETE ON wd_sys_z FOR EACH ROW EXECUTE FUNCTION wd_show();
+BEGIN;
+INSERT INTO wd_sys_h VALUES (1, 'one');
+INSERT INTO wd_sys_h SELECT i, 'two' FROM generate_series(2, 5) i;
+DELETE FROM wd_sys_h WHERE id < 4;
+COMMIT;
+BEGIN;
+INSERT INTO wd_sys_z VALUES (1, 'one');
+INSERT INTO wd_sys_z SELECT i, 'two' FROM generate_series(2, 5) i;
+DELETE FROM wd_sys_z WHERE id < 4;
+COMMIT;
+SELECT * FROM wd_shown_z;
+SELECT test.same('SELECT * FROM wd_shown_@');
+
 -- a trigger on a table that was emptied in place, which is not a command of its own, sees the new rows
 CREATE FUNCTION wd_tell() RETURNS trigger LANGUAGE plpgsql AS
 	'BEGIN RAISE NOTICE ''% %'', new.id, new.c; RETURN NULL; END';

@@ -349,6 +349,8 @@ zs_slot_copy_heap_tuple(TupleTableSlot *slot)
 		if (zslot->vis.xmin == FrozenTransactionId)
 			HeapTupleHeaderSetXminFrozen(tuple->t_data);
 		HeapTupleHeaderSetXmax(tuple->t_data, zslot->vis.xmax);
+		/* there is one field for cmin and cmax, and the type of a composite value */
+		HeapTupleHeaderSetCmin(tuple->t_data, zslot->vis.cmin);
 		/* without a TID it would be taken for a composite value, whose type is gone by now */
 		tuple->t_data->t_ctid = slot->tts_tid;
 	}
