@@ -187,6 +187,12 @@
 #define ZS_JOIN_PARTS			8
 
 /*
+ * ... but not a scan whose expressions core charges more for, for each row.  A function in a
+ * procedural language is 0.25, and takes 8 us: several times as long as core's way over files.
+ */
+#define ZS_DEAR_EXPRESSIONS		0.1
+
+/*
  * So many times parallel_setup_cost workers cost more that aggregate by batches.  They take 6 to 9
  * ms to begin and to end: catalogs are read, each page of shared buffers is mapped anew.  That is
  * so for core's workers, too, but of units of 5 us, while a unit of batches takes 2.4 us (TPC-DS's

@@ -46,6 +46,7 @@ BEGIN
 		END IF;
 	END LOOP;
 END $$;
+CREATE FUNCTION test.dear(v int) RETURNS bool STABLE LANGUAGE plpgsql AS 'BEGIN RETURN v >= 0; END';
 SET work_mem = '96kB';
 SET hash_mem_multiplier = 1;
 SET zedstore.debug_vector = force;
@@ -66,7 +67,10 @@ SELECT test.tables(format('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN (%s
 	('SELECT k, v FROM (SELECT k, v, row_number() OVER (PARTITION BY k ORDER BY name) AS n
 		FROM z_large WHERE v + 0 >= 0) l WHERE n <= 2'),
 	('WITH l AS MATERIALIZED (SELECT k, v FROM z_large WHERE v + 0 >= 0) SELECT * FROM l'),
-	('SELECT k, v FROM z_large WHERE v + 0 >= 0 OFFSET 0')) v(q);
+	('SELECT k, v FROM z_large WHERE v + 0 >= 0 OFFSET 0'),
+	('SELECT k, v FROM z_large WHERE test.dear(v)')) v(q);
+SELECT test.tables('SELECT f.s, count(*), count(l.v) FROM z_fact f LEFT JOIN (SELECT k, v
+	FROM z_large WHERE v + 0 >= 0) l USING (k) WHERE test.dear(f.id) GROUP BY f.s');
 -- the parts of one key are not smaller
 SELECT test.tables('SELECT count(*), sum(w.v), count(f.id) FROM z_skewed w LEFT JOIN z_fact f
 	USING (k)');
@@ -205,3 +209,4 @@ SELECT test.twins(query => q, :how), q FROM (VALUES
 RESET ALL;
 DROP TABLE h_fact, z_fact, h_large, z_large, h_dim, z_dim, h_skewed, z_skewed, results;
 DROP PROCEDURE again;
+DROP FUNCTION test.dear;

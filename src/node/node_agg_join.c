@@ -16,7 +16,7 @@
  * which takes as long as some such rounds.  So it goes if keys are integers, the inner side
  * consists of scans and joins of these, the outer side is not shared with other processes, and the
  * parts are few.  What aggregates, sorts or takes the first rows may take longer than core's files,
- * and may have other rows each time.
+ * and may have other rows each time; functions that are dear take longer, too.
  *
  * Giving up.  Else all tables are thrown away, the plans below are rescanned, and core's joins run
  * as if nothing had been tried, now and for all further rescans: what is lost is reading the inner

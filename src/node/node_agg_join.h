@@ -30,7 +30,7 @@ typedef struct ZsSpineJoin
 	HashJoinState *state;
 	HashState  *hash;
 	PlanState  *build;			/* below hash */
-	bool		rereads;		/* may it be read many times? */
+	bool		rereads;		/* may it, and the scan, be read many times? */
 	int			nbefore;		/* columns of all that is below the join */
 	int			nbuild;			/* columns of build */
 	List	   *joinqual;		/* over all columns below and those of build */

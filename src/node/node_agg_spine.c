@@ -31,12 +31,14 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
+#include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "utils/rel.h"
 
 #include "node_agg_join.h"
 #include "zs_clause.h"
 #include "zs_compat.h"
+#include "zs_cost_const.h"
 #include "zs_node_scan.h"
 #include "zs_probe.h"
 
@@ -181,6 +183,18 @@ build_column(ZsSpineJoin *join, Expr *expr)
 	return list_length(join->build_exprs);
 }
 
+/* Does the node evaluate what takes long for each row? */
+static bool
+is_dear(const Plan *plan)
+{
+	QualCost	filter;
+	QualCost	output;
+
+	cost_qual_eval(&filter, plan->qual, NULL);
+	cost_qual_eval(&output, plan->targetlist, NULL);
+	return filter.per_tuple + output.per_tuple > ZS_DEAR_EXPRESSIONS;
+}
+
 /*
  * Does the plan return the same rows whenever it is read, at the cost of scans and of looking rows
  * up, or of what it has kept?
@@ -191,6 +205,8 @@ rereads(const Plan *plan)
 	ListCell   *lc;
 
 	check_stack_depth();
+	if (is_dear(plan))
+		return false;
 	switch (nodeTag(plan))
 	{
 		case T_CustomScan:
@@ -288,7 +304,7 @@ zsnode_spine_find(PlanState *top, List *exprs, int least)
 		join->state = (HashJoinState *) node;
 		join->hash = (HashState *) innerPlanState(node);
 		join->build = outerPlanState(&join->hash->ps);
-		join->rereads = rereads(join->build->plan);
+		join->rereads = !is_dear(spine->scan->ss.ps.plan) && rereads(join->build->plan);
 		join->nbuild = list_length(join->build->plan->targetlist);
 	}
 	natts = RelationGetNumberOfAttributes(spine->scan->ss.ss_currentRelation);

@@ -210,6 +210,14 @@ is_of_scans(const Path *path)
 	}
 }
 
+/* Does the scan evaluate what takes long for each row?  As is_dear() of node_agg_spine.c. */
+static bool
+is_dear(const Path *path)
+{
+	return path->parent->baserestrictcost.per_tuple + path->pathtarget->cost.per_tuple >
+		ZS_DEAR_EXPRESSIONS;
+}
+
 /* May the path be read many times?  As rereads() of node_agg_spine.c. */
 static bool
 rereads(const Path *path)
@@ -217,6 +225,8 @@ rereads(const Path *path)
 	ListCell   *lc;
 
 	check_stack_depth();
+	if (is_dear(path))
+		return false;
 	if (IsA(path, SubqueryScanPath))
 		return rereads(((const SubqueryScanPath *) path)->subpath);
 	if (IsA(path, ProjectionPath))
@@ -338,7 +348,10 @@ batches_path(SpinePaths *paths, Path *path, TargetRule rule)
 	if (!target_is_possible(path->pathtarget, rule))
 		return NULL;
 	if (zsnode_scan_is_path(path))
+	{
+		paths->whole |= is_dear(path);
 		return zsnode_scan_batches_path(path);
+	}
 	hash = hash_of(path);
 	return hash != NULL ? batches_join(paths, hash, rule) : NULL;
 }
