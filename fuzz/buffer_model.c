@@ -8,7 +8,7 @@
  * the worker under test begins and ends writes.  Whenever the buffer is clean, nobody writes it and
  * nobody has its contents locked exclusively, the page and what was written last must be equal, but
  * for hint bits and checksum.  At the end some writes must have left the buffer clean, and some
- * must have found that they may not.
+ * must have found that they may not.  Before, checksums are enabled during a write.
  *
  * Threads pause at random in the steps between which others may do something.  Sanitizers of
  * threads are of no use here: pages are compared without a lock by design.
@@ -280,10 +280,19 @@ LockBufferInternal(Buffer buffer, BufferLockMode mode)
 	fail("nothing is to wait for a lock of the contents");
 }
 
+static bool checksums = true;
+
+bool
+DataChecksumsNeedWrite(void)
+{
+	return checksums;
+}
+
 void
 PageSetChecksum(Page page, BlockNumber blkno)
 {
-	((PageHeader) page)->pd_checksum = (uint16) rnd(65536);
+	if (checksums)
+		((PageHeader) page)->pd_checksum = (uint16) rnd(65535) + 1;
 }
 
 void
@@ -441,6 +450,27 @@ run_worker(void *arg)
 	return NULL;
 }
 
+/* A write that began without checksums must not leave the page clean when there are some. */
+static void
+enable_checksums(void)
+{
+	static PGIOAlignedBlock copy;
+	ZsIoItem	item = {.blkno = 7,.buf_id = 0};
+	XLogRecPtr	lsn = InvalidXLogRecPtr;
+
+	for (int i = 0; i < 2; i++)
+	{
+		pg_atomic_fetch_or_u64(&header.bufferdesc.state, BM_DIRTY);
+		checksums = i > 0;
+		if (!zsio_buffer_begin(&item, copy.data, &lsn))
+			fail("nobody else uses the buffer");
+		checksums = true;
+		zsio_buffer_end(0, copy.data, ZSIO_WRITTEN);
+		if (((pg_atomic_read_u64(&header.bufferdesc.state) & BM_DIRTY) != 0) != (i == 0))
+			fail(i == 0 ? "the page is clean without a checksum" : "the page is not clean");
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -451,8 +481,11 @@ main(int argc, char **argv)
 	uint64		seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 
 	((PageHeader) shared_page.data)->pd_pagesize_version = BLCKSZ | PG_PAGE_LAYOUT_VERSION;
+	((PageHeader) shared_page.data)->pd_upper = BLCKSZ;
 	memcpy(disk.data, shared_page.data, BLCKSZ);
 	pg_atomic_init_u64(&header.bufferdesc.state, BM_VALID | BM_TAG_VALID | BM_PERMANENT);
+	rng_state = seed + 1;
+	enable_checksums();
 	for (int i = 0; i < (int) lengthof(run); i++)
 	{
 		uintptr_t	start = (seed + i) * UINT64CONST(0x9E3779B97F4A7C15) + 1;

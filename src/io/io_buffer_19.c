@@ -35,6 +35,10 @@
  * buffer is marked dirty after that, which waits for the header.  Those that (b) did not see, and
  * whose setter finds the buffer dirty still, may get lost: they are hints.
  *
+ * When checksums are enabled while the server runs, pages are marked dirty so that they are written
+ * with one, and those of unlogged tables do not change with that.  So what was copied before does
+ * not make a page clean; such a copy has 0 for a checksum, which none ever is.
+ *
  * The checksum field is left out, since core sets it on the shared page when it writes.  A lock of
  * the contents is of no use here: the checkpointer that waits for this very write holds it
  * share-exclusive, so that a conditional one would be refused for just the pages that it comes to.
@@ -50,6 +54,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/bufpage.h"
@@ -132,6 +137,8 @@ zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 	/* pages of unlogged relations may bear LSNs that are none */
 	if (permanent && PageGetLSN((Page) dst) > *lsn)
 		*lsn = PageGetLSN((Page) dst);
+	if (!DataChecksumsNeedWrite())
+		((PageHeader) dst)->pd_checksum = 0;
 	PageSetChecksum((Page) dst, item->blkno);
 	return true;
 }
@@ -149,6 +156,14 @@ is_as_copied(const char *page, const char *copy)
 		memcmp(page + behind, copy + behind, BLCKSZ - behind) == 0;
 }
 
+/* Was the page copied before checksums were enabled? */
+static bool
+lacks_checksum(const char *copy)
+{
+	return DataChecksumsNeedWrite() && ((const PageHeaderData *) copy)->pd_checksum == 0 &&
+		!PageIsNew((const PageData *) copy);
+}
+
 /*
  * Ends the write with a clean buffer if nobody has changed the page, or is about to; false: nothing
  * was done.  Does not wait for anybody but for who has the header locked.
@@ -159,7 +174,7 @@ end_clean(BufferDesc *hdr, const char *copy)
 	const char *page = BufferGetPage(BufferDescriptorGetBuffer(hdr));
 	uint64		state;
 
-	if (!is_as_copied(page, copy))
+	if (!is_as_copied(page, copy) || lacks_checksum(copy))
 		return false;
 
 	state = LockBufHdr(hdr);
