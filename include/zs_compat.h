@@ -28,6 +28,7 @@
 
 #include "access/tupdesc.h"
 #include "access/tupmacs.h"
+#include "catalog/pg_attribute.h"
 
 #if PG_VERSION_NUM < 170000 || PG_VERSION_NUM >= 200000
 #error "zedstore_io supports PostgreSQL 17, 18 and 19"
@@ -111,10 +112,16 @@ extern PGDLLIMPORT int CommitSiblings;
 #define zs_attr_is_not_null(desc, i)	(TupleDescAttr(desc, i)->attnotnull)
 #endif
 
-/* Do rows have values of the column?  18 has generated columns that are virtual. */
+/* Is a column generated when it is read (its attgenerated)?  17 has no such columns. */
+static inline bool
+zs_is_virtual(char attgenerated)
+{
+	return attgenerated != '\0' && attgenerated != ATTRIBUTE_GENERATED_STORED;
+}
+
+/* Do rows have values of the column? */
 #define zs_attr_is_stored(att) \
-	(!(att)->attisdropped && \
-	 ((att)->attgenerated == '\0' || (att)->attgenerated == ATTRIBUTE_GENERATED_STORED))
+	(!(att)->attisdropped && !zs_is_virtual((att)->attgenerated))
 
 /* Does this subcommand of ALTER TABLE make partitions?  19 splits and merges them. */
 #if ZS_PG_AT_LEAST(19)

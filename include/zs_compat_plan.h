@@ -121,13 +121,6 @@ typedef struct Instrumentation NodeInstrumentation;
 #define zs_grouping_expression(rte, attno)	((Node *) NULL)
 #endif
 
-/* Is a column generated when it is read (its attgenerated)?  17 has no such columns. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_is_virtual(attgenerated)	((attgenerated) == ATTRIBUTE_GENERATED_VIRTUAL)
-#else
-#define zs_is_virtual(attgenerated)	((void) (attgenerated), false)
-#endif
-
 /* The hook around the planner: 19 passes on what EXPLAIN asks. */
 #if ZS_PG_AT_LEAST(19)
 #define ZS_PLANNER_PARAMETERS \

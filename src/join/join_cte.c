@@ -40,7 +40,6 @@
 #include "zs_cost_const.h"
 
 #include "catalog/pg_aggregate.h"
-#include "catalog/pg_attribute.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"

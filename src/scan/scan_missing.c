@@ -21,7 +21,6 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/pg_attribute.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
