@@ -86,7 +86,7 @@ EXECUTE p(3);
 DROP FUNCTION topn_differs(text);
 
 -- filters by batches, in all modes: the same rows or the same error
-CREATE FUNCTION topn_modes(query text) RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION topn_modes(query text, name text DEFAULT 'topn') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	run text;
 	expected text;
@@ -99,12 +99,12 @@ BEGIN
 		PERFORM set_config('zedstore.debug_vector', regexp_replace(run, 'heap|scan', 'off'), true);
 		BEGIN
 			EXECUTE format('SELECT md5(string_agg(x::text, E''\n'')) FROM (%s) x',
-				replace(query, 'TABLE', CASE run WHEN 'heap' THEN 'topn_heap' ELSE 'topn' END))
+				replace(query, 'TABLE', CASE run WHEN 'heap' THEN name || '_heap' ELSE name END))
 				INTO got;
 		EXCEPTION WHEN division_by_zero THEN
 			got := SQLERRM;
 		END;
-		EXECUTE 'EXPLAIN (FORMAT JSON) ' || replace(query, 'TABLE', 'topn') INTO plan;
+		EXECUTE 'EXPLAIN (FORMAT JSON) ' || replace(query, 'TABLE', name) INTO plan;
 		IF plan::text !~ 'ZedstoreTopN' THEN
 			got := 'another plan';
 		END IF;
@@ -145,6 +145,41 @@ SELECT q, topn_modes(q) FROM (VALUES
 	('SELECT id, s, tableoid = 1 FROM TABLE WHERE s <> '''' ORDER BY k, id LIMIT 5'),
 	('SELECT id, x IS NULL FROM TABLE x WHERE s <> '''' ORDER BY k, id LIMIT 5'))
 	v (q);
+-- keys of all kinds, in both directions, with many equal to the worst one kept
+CREATE TYPE topn_enum AS ENUM ('z', 'a', 'm');
+CREATE DOMAIN topn_domain AS numeric(7,2);
+CREATE TABLE topn_types_heap (id int, i2 int2, i8 int8, money numeric(7,2), any_numeric numeric, f4 float4, f8 float8,
+	b bpchar(4) COLLATE "C", v varchar COLLATE "C", x text, n name, o oid, ts timestamptz, bo bool, dom topn_domain,
+	e topn_enum, u uuid, i interval) USING heap;
+INSERT INTO topn_types_heap
+	SELECT g, nullif(m, 50), m * 10000000000, CASE WHEN m < 40 THEN 0 ELSE m / 3.0 - 20 END,
+		CASE WHEN m = 99 THEN 'NaN' WHEN m = 98 THEN '-Infinity' WHEN m < 10 THEN round(1, m)
+			ELSE (m::text || repeat('0', g % 9) || 'e-' || g % 9)::numeric END,
+		CASE m WHEN 7 THEN 'NaN' WHEN 8 THEN '-0' WHEN 9 THEN 0 ELSE sin(m) END,
+		CASE m WHEN 7 THEN 'Infinity' WHEN 8 THEN '-0' WHEN 9 THEN 0 ELSE nullif(cos(m), cos(3)) END,
+		'b' || m % 7, nullif(chr(97 + m % 20), 'c') || repeat(' ', g % 3), 't' || m, 'n' || m % 11, 4000000000 + m,
+		timestamptz '2000-01-01 UTC' + m * interval '1 hour', nullif(m % 3, 2) = 1, nullif(m, 3) / 7.0,
+		(ARRAY['m', 'z', 'a'])[1 + m % 3]::topn_enum, md5(m::text)::uuid, m * interval '1 hour'
+	FROM (SELECT g, g * 7919 % 100 AS m FROM generate_series(1, 6000) g) g;
+CREATE TABLE topn_types (LIKE topn_types_heap) USING zedstore;
+INSERT INTO topn_types TABLE topn_types_heap;
+VACUUM (FREEZE, ANALYZE) topn_types;
+INSERT INTO topn_types SELECT id + 6000, -i2, i8, money, any_numeric, f4, f8, b, v, x, n, o, ts, bo, dom, e, u, i
+	FROM topn_types_heap WHERE id < 30;
+INSERT INTO topn_types_heap SELECT id + 6000, -i2, i8, money, any_numeric, f4, f8, b, v, x, n, o, ts, bo, dom, e, u, i
+	FROM topn_types_heap WHERE id < 30;
+WITH q AS (
+	SELECT attname AS key, nkeys, topn_modes(format('SELECT %s FROM TABLE WHERE id > 70 ORDER BY %I%s%s%s LIMIT %s',
+			CASE WHEN nkeys = 2 THEN '*' WHEN attname = 'any_numeric' THEN 'trim_scale(any_numeric)'
+				WHEN attname = 'f8' THEN 'f8 + 0' WHEN attname = 'f4' THEN 'f4 + 0' ELSE attname END,
+			attname, direction, nulls, CASE nkeys WHEN 2 THEN ', id DESC' END, wanted), 'topn_types') AS result
+	FROM pg_attribute, generate_series(1, 2) nkeys, (VALUES (''), (' DESC')) d(direction),
+		(VALUES (' NULLS FIRST'), (' NULLS LAST')) n(nulls), (VALUES (1), (30), (400)) l(wanted)
+	WHERE attrelid = 'topn_types'::regclass AND attnum > 1)
+SELECT key, nkeys, result, count(*) FROM q GROUP BY key, nkeys, result ORDER BY key, nkeys, result;
+DROP TABLE topn_types, topn_types_heap;
+DROP DOMAIN topn_domain;
+DROP TYPE topn_enum;
 -- Of batches that zone maps show to have nothing better, keys are not read.
 CREATE FUNCTION topn_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE

@@ -23,6 +23,7 @@
 #include "zs_agg.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_input.h"
+#include "zs_expr_qual.h"
 
 /* One sort key of a top-N scan. */
 typedef struct ZsTopNKey
@@ -73,7 +74,6 @@ typedef struct TopNState
 	ZsInput    *input;			/* keyslot is its slot */
 	ZsFilter   *programs;
 	ZsQualCounts counts;
-	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
 	bool		has_zones;		/* zone maps follow the order of the first key */
 	bool		is_exact;		/* ... and different values have different images */
 	bool		is_unsigned;
@@ -81,6 +81,11 @@ typedef struct TopNState
 	zstid		worst_row;
 	int64		worst_low;
 	int64		worst_high;
+	bool		leaves_out;		/* a program compares the first key with the worst value */
+	ZsQual	   *better;			/* that program: key < value of row better_row; NULL: none yet */
+	bool		better_or_equal;	/* key <= it */
+	zstid		better_row;
+	MemoryContext better_context;	/* of the program */
 	uint64		nleft;			/* segments that were left alone */
 } TopNState;
 

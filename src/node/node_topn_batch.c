@@ -5,9 +5,9 @@
  *
  * Where there are programs for all of the filter, it is applied to batches as aggregates do it
  * (expr_filter.c): they, too, look at all rows before they return one.  Of what passes, rows
- * whose first key is worse than the worst one kept are left out: by zone maps, and integers by
- * vectors.  That comes behind the filter, which may have to raise an error for a row whatever its
- * key is.
+ * whose first key is worse than the worst one kept are left out: by zone maps, and by a program
+ * that compares the key with it.  That comes behind the filter, which may have to raise an error
+ * for a row whatever its key is.
  *
  * Where no clause of the filter can raise an error, and zone maps follow the order of the first
  * key, batches come in their order (scan_order.c), the best bound first; as soon as the next bound
@@ -29,40 +29,18 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
-#include "utils/typcache.h"
 
 #include "node_topn.h"
 #include "zs_base.h"
 #include "zs_clause.h"
 #include "zs_expr_guc.h"
+#include "zs_expr_qual.h"
 #include "zs_kernel.h"
 #include "zs_order.h"
 #include "zs_zone.h"
-
-/* Can the first key be compared with integers of a vector? */
-static bool
-key_is_integer(const TopNState *state, TupleDesc desc)
-{
-	const ZsTopNKey *key = &state->keys[0];
-	Oid			type = TupleDescAttr(desc, key->attno - 1)->atttypid;
-	TypeCacheEntry *cache;
-
-	switch (type)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			cache = lookup_type_cache(type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-			return key->sortop == cache->lt_opr || key->sortop == cache->gt_opr;
-		default:
-			return false;
-	}
-}
 
 /* Is the first key a column whose zone maps follow the order that is asked for? */
 static bool
@@ -117,42 +95,83 @@ is_worse(const TopNState *state, int64 bound, zstid first)
 	return ties_lose ? bound >= state->worst_high : bound > state->worst_high;
 }
 
+/*
+ * Makes the program that finds rows whose first key is better than the worst one kept, or_equal: or
+ * like it, in a context of its own; without a program for these types none is tried again.
+ */
+static void
+compile_better(TopNState *state, const ZsBestEntry *worst, bool or_equal)
+{
+	const ZsTopNKey *key = &state->keys[0];
+	Form_pg_attribute att = TupleDescAttr(state->input->desc, key->attno - 1);
+	Oid			op = or_equal ? get_negator(get_commutator(key->sortop)) : key->sortop;
+	Oid			type;
+	Oid			right;
+	Expr	   *left;
+	MemoryContext old;
+
+	MemoryContextReset(state->better_context);
+	old = MemoryContextSwitchTo(state->better_context);
+	state->better = NULL;
+	op_input_types(key->sortop, &type, &right);
+	if (OidIsValid(op) && type == right && !IsPolymorphicType(type))
+	{
+		left = (Expr *) makeVar(state->input->varno, key->attno, att->atttypid, att->atttypmod,
+								att->attcollation, 0);
+		if (type != att->atttypid)
+			left = (Expr *) makeRelabelType(left, type, -1, key->collation, COERCE_IMPLICIT_CAST);
+		left = make_opclause(op, BOOLOID, false, left,
+							 (Expr *) makeConst(type, -1, key->collation, att->attlen,
+												worst->values[0], false, att->attbyval),
+							 InvalidOid, key->collation);
+		set_opfuncid((OpExpr *) left);
+		state->better = zsexpr_qual_compile(state->input->desc, state->input->varno,
+											(Node *) left);
+	}
+	state->better_row = worst->row;
+	state->better_or_equal = or_equal;
+	state->leaves_out = state->better != NULL;
+	MemoryContextSwitchTo(old);
+}
+
+/* Takes rows of the batch out of passed whose first key is worse than the worst one kept. */
+static void
+leave_out_by_program(TopNState *state, const ZsBatch *batch, uint64 *passed)
+{
+	const ZsBestEntry *worst = zsnode_best_worst(&state->best);
+	bool		or_equal = state->nkeys > 1 || batch->first <= worst->row;
+	ZsTruth		truth;
+
+	if (worst->isnull[0])
+		return;
+	if (state->better == NULL || state->better_row != worst->row ||
+		state->better_or_equal != or_equal)
+		compile_better(state, worst, or_equal);
+	if (state->better == NULL ||
+		!zsexpr_qual_run(state->better, state->input, passed, &truth, &state->counts))
+		return;
+	/* of NULL nothing is known */
+	if (state->keys[0].nulls_first)
+		zskernel_bits_andnot(passed, truth.no);
+	else
+		zskernel_bits_and(passed, truth.yes);
+}
+
 /* Takes rows of the batch out of passed that cannot have a place in the heap. */
 static void
 leave_out_worse(TopNState *state, const ZsBatch *batch, uint64 *passed)
 {
-	AttrNumber	attno = state->keys[0].attno;
-	bool		nulls_first = state->keys[0].nulls_first;
 	bool		reverse = state->sortkeys[0].ssup_reverse;
-	uint64		bits[ZS_KERNEL_WORDS];
-	const ZsColumnVector *vector;
 	ZsColumnBounds bounds;
-	bool		ties_lose;
 
-	if (!find_worst(state))
-		return;
-	if (zs_enable_zone_maps && zsexpr_input_bounds(state->input, attno, &bounds) &&
+	if (zs_enable_zone_maps && find_worst(state) &&
+		zsexpr_input_bounds(state->input, state->keys[0].attno, &bounds) &&
 		bounds.has_zone && bounds.is_unsigned == state->is_unsigned &&
-		(bounds.nnulls == 0 || !nulls_first) &&
+		(bounds.nnulls == 0 || !state->keys[0].nulls_first) &&
 		is_worse(state, reverse ? bounds.max : bounds.min, batch->first))
-	{
 		zskernel_bits_clear(passed);
-		return;
-	}
-	if (!state->leaves_out)
-		return;
-	vector = zsexpr_input_column(state->input, attno, ZS_WANT_INT, passed);
-	if (vector == NULL || vector->vals == NULL || vector->has_odd)
-		return;
-	ties_lose = state->nkeys == 1 && batch->first > state->worst_row;
-	zskernel_compare_int64(vector->vals, vector->nrows,
-						   reverse ? (ties_lose ? ZS_CMP_GT : ZS_CMP_GE) :
-						   (ties_lose ? ZS_CMP_LT : ZS_CMP_LE), state->worst_low, bits);
-	if (vector->has_nulls && nulls_first)
-		zskernel_bits_or(bits, vector->nulls);
-	else if (vector->has_nulls)
-		zskernel_bits_andnot(bits, vector->nulls);
-	zskernel_bits_and(passed, bits);
+	else if (state->leaves_out && zsnode_best_is_full(&state->best) && zskernel_bits_any(passed))
+		leave_out_by_program(state, batch, passed);
 }
 
 /* Tells the scan what it may skip by the values that the filter's parameters have by now. */
@@ -293,6 +312,7 @@ zsnode_topn_choose_by_batches(TopNState *state)
 	const ZsBatch *batch;
 
 	state->worst_known = false;
+	state->better = NULL;
 	(void) zsexpr_filter_start(state->programs);
 	set_scan_filter(state);
 	zsexpr_input_start(state->input);
@@ -330,5 +350,7 @@ zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, ESt
 	state->input = zsexpr_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
 	state->has_zones = key_has_zones(state, desc);
-	state->leaves_out = state->has_zones && key_is_integer(state, desc);
+	state->leaves_out = true;
+	state->better_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N program",
+												  ALLOCSET_SMALL_SIZES);
 }
