@@ -75,6 +75,7 @@ typedef struct Options
 	int			steps;			/* of a sequential round */
 	int			sessions;		/* of a concurrent round */
 	int			phase_seconds;	/* of a concurrent round */
+	int			rehearsals;		/* percent of the statements of both() */
 	bool		crash;			/* kill -9 backends in concurrent rounds */
 	bool		keep_going;
 	bool		verbose;
@@ -151,6 +152,8 @@ extern void compare_modes(int session, const char *sql);
 extern PGTransactionStatusType status_of(int session);
 extern long statements_run;
 extern long statements_failed;
+extern long rehearsals_run;
+extern long rehearsals_interrupted;
 extern long statements_apart;	/* of both_alike(): not alike, and the plans differ */
 
 /* ---- types.c */

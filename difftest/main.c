@@ -17,6 +17,7 @@ Options		options = {
 	.steps = 400,
 	.sessions = 6,
 	.phase_seconds = 10,
+	.rehearsals = 2,
 };
 int			server_version;
 bool		round_failed;
@@ -136,6 +137,7 @@ usage(void)
 		   "  --steps=N           of a sequential round (400)\n"
 		   "  --sessions=N        of a concurrent round (6)\n"
 		   "  --phase=SECONDS     length of a concurrent round (10)\n"
+		   "  --rehearsals=N      so many of a hundred statements are run, interrupted and rolled back first (2)\n"
 		   "  --crash             concurrent rounds kill -9 server processes (same user, same machine)\n"
 		   "  --keep-going        go on with the next seed after a difference\n"
 		   "  --logs=FOLDER       for the statements of rounds that found a difference (difftest-logs)\n"
@@ -149,7 +151,8 @@ main(int argc, char **argv)
 		{"conninfo", required_argument, NULL, 'c'}, {"seed", required_argument, NULL, 's'},
 		{"rounds", required_argument, NULL, 'r'}, {"seconds", required_argument, NULL, 't'},
 		{"steps", required_argument, NULL, 'n'}, {"sessions", required_argument, NULL, 'k'},
-		{"phase", required_argument, NULL, 'p'}, {"crash", no_argument, NULL, 'x'},
+		{"phase", required_argument, NULL, 'p'}, {"rehearsals", required_argument, NULL, 'i'},
+		{"crash", no_argument, NULL, 'x'},
 		{"keep-going", no_argument, NULL, 'g'}, {"logs", required_argument, NULL, 'l'},
 		{"verbose", no_argument, NULL, 'v'}, {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}
 	};
@@ -189,6 +192,9 @@ main(int argc, char **argv)
 				break;
 			case 'p':
 				options.phase_seconds = atoi(optarg);
+				break;
+			case 'i':
+				options.rehearsals = atoi(optarg);
 				break;
 			case 'x':
 				options.crash = true;
@@ -270,6 +276,8 @@ main(int argc, char **argv)
 	}
 	if (statements_apart > 0)
 		printf("%ld statements raised something else, whose plans differ\n", statements_apart);
+	if (rehearsals_run > 0)
+		printf("%ld rehearsals, %ld of them interrupted\n", rehearsals_run, rehearsals_interrupted);
 	printf("%d rounds, %d with a difference; %ld statements, %ld of them errors; %.0f s\n", round,
 		   failed, statements_run,
 		   statements_failed, now_seconds() - began);

@@ -30,6 +30,8 @@ static const char *const access_methods[2] = {"heap", "zedstore"};
 long		statements_run;
 long		statements_failed;
 long		statements_apart;
+long		rehearsals_run;
+long		rehearsals_interrupted;
 static double sent_at;
 
 /* ---- sessions */
@@ -492,9 +494,132 @@ both_alike(int session, Compare compare, const char *sql, const char *query, boo
 	return log_outcome(compare);
 }
 
+/* ---- rehearsals */
+
+/* The statement begins with one of these words, and may be part of a transaction. */
+static bool
+may_be_rehearsed(const char *sql)
+{
+	static const char *const words[] =
+		{"select ", "with ", "insert ", "update ", "delete ", "merge ", "create ", "alter ",
+		"truncate ", "cluster ", "reindex ", "refresh "};
+
+	for (int i = 0; i < (int) lengthof(words); i++)
+	{
+		if (strncmp(sql, words[i], strlen(words[i])) == 0)
+			return strstr(sql, "concurrently") == NULL;
+	}
+	return false;
+}
+
+/* The first value that a query of zedstore's side returns; NULL: none, or an error. */
+static char *
+ask_zedstore(int session, const char *sql)
+{
+	PGresult   *res = PQexec(conns[ZED][session], sql);
+	char	   *value = NULL;
+
+	if (PQresultStatus(res) == PGRES_TUPLES_OK && PQntuples(res) > 0 && !PQgetisnull(res, 0, 0))
+		value = S("%s", PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return value;
+}
+
+/* Runs a command that the timeout might hit, too, until it has succeeded. */
+static void
+exec_at_last(PGconn *conn, const char *sql)
+{
+	ExecStatusType status = PGRES_FATAL_ERROR;
+
+	for (int tries = 0; tries < 100 && status != PGRES_COMMAND_OK; tries++)
+	{
+		PGresult   *res = PQexec(conn, sql);
+
+		status = PQresultStatus(res);
+		PQclear(res);
+	}
+	if (status != PGRES_COMMAND_OK)
+		difference("%s: %s", sql, PQerrorMessage(conn));
+}
+
+/* Runs the statement until it ends, or the time is over; says what must not have happened. */
+static void
+run_interrupted(int session, const char *sql)
+{
+	Outcome    *z = &outcomes[ZED];
+	PGresult   *res;
+
+	rehearsals_run++;
+	outcome_clear(z);
+	buf_add(&z->message, " ");
+	buf_add(&z->warnings, " ");
+	res = PQexec(conns[ZED][session], for_side(sql, ZED));
+	take_result(z, conns[ZED][session], res);
+	PQclear(res);
+	log_line("# rehearsal: %s%s", z->sqlstate, z->message.data);
+	if (strcmp(z->sqlstate, "57014") == 0)
+		rehearsals_interrupted++;
+	if (PQstatus(conns[ZED][session]) != CONNECTION_OK)
+		difference("a connection is lost, the server may have crashed");
+	else if (strncmp(z->sqlstate, "XX", 2) == 0 || strstr(z->warnings.data, "leak") != NULL)
+		difference("rehearsal: %.600s %.400s", z->message.data, z->warnings.data);
+}
+
+/*
+ * Runs a statement on zedstore's side alone, interrupts it at any time by a statement_timeout, and
+ * rolls it back: nobody is to notice.  Values of sequences, which do not roll back, are put back.
+ * Not in serializable transactions, where reading has consequences; VACUUM as it is, since it
+ * changes nothing that a query shows.
+ */
+static void
+rehearse(int session, const char *sql)
+{
+	PGconn	   *conn = conns[ZED][session];
+	bool		in_transaction = PQtransactionStatus(conn) == PQTRANS_INTRANS;
+	int			timeout = 1 << rnd(0, 6);
+	char	   *sequences;
+	char	   *level;
+
+	timeout = rnd(timeout, 2 * timeout);
+	if (!in_transaction && PQtransactionStatus(conn) != PQTRANS_IDLE)
+		return;
+	if (!in_transaction && strncmp(sql, "vacuum", 6) == 0)
+	{
+		log_line("%d z rehearsal of %d ms: %s", session, timeout, sql);
+		exec_or_die(conn, S("set statement_timeout = %d", timeout));
+		run_interrupted(session, sql);
+		if (!round_failed)
+			exec_at_last(conn, "set statement_timeout = '600s'");
+		return;
+	}
+	level = ask_zedstore(session, "show transaction_isolation");
+	if (!may_be_rehearsed(sql) || level == NULL || strcmp(level, "serializable") == 0)
+		return;
+	log_line("%d z rehearsal of %d ms: %s", session, timeout, sql);
+	exec_or_die(conn, in_transaction ? "savepoint rehearsal" : "begin");
+	sequences = ask_zedstore(session,
+							 "select string_agg(format('select setval(%L, %s, %L);', sequencename,"
+							 " coalesce(last_value, start_value), last_value is not null), '')"
+							 " || 'select;' from pg_sequences where schemaname = 'w'");
+	if (PQtransactionStatus(conn) == PQTRANS_INTRANS)
+	{
+		exec_or_die(conn, S("set local statement_timeout = %d", timeout));
+		run_interrupted(session, sql);
+	}
+	if (round_failed)
+		return;
+	exec_at_last(conn, in_transaction ? "rollback to savepoint rehearsal" : "rollback");
+	if (sequences != NULL)
+		PQclear(PQexec(conn, sequences));
+	if (in_transaction)
+		exec_at_last(conn, "release savepoint rehearsal");
+}
+
 bool
 both(int session, Compare compare, const char *sql)
 {
+	if (options.rehearsals > 0 && chance(options.rehearsals))
+		rehearse(session, sql);
 	both_send(session, sql);
 	return both_finish(session, compare);
 }
