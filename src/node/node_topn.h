@@ -81,9 +81,13 @@ typedef struct TopNState
 	zstid		worst_row;
 	int64		worst_low;
 	int64		worst_high;
-	bool		leaves_out;		/* a program compares the first key with the worst value */
-	ZsQual	   *better;			/* that program: key < value of row better_row; NULL: none yet */
-	bool		better_or_equal;	/* key <= it */
+	bool		leaves_out;		/* programs compare the first key with the worst value */
+	ZsDomain	domain;			/* of the first key */
+	Oid			better_op;		/* key < value */
+	Oid			better_or_equal_op;
+	bool		better_known;	/* "better" is for the value of row better_row */
+	ZsQual	   *better;			/* the program; NULL: there is none for that value */
+	bool		better_or_equal;	/* which operator it has */
 	zstid		better_row;
 	MemoryContext better_context;	/* of the program */
 	uint64		nleft;			/* segments that were left alone */
@@ -94,7 +98,7 @@ typedef struct TopNState
 extern List *zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
 extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
 extern bool zsnode_topn_row_passes(TopNState *state);
-extern void zsnode_topn_look_at_row(TopNState *state);
+extern bool zsnode_topn_look_at_row(TopNState *state);
 
 /* node_topn_batch.c */
 

@@ -6,8 +6,8 @@
  * Where there are programs for all of the filter, it is applied to batches as aggregates do it
  * (expr_filter.c): they, too, look at all rows before they return one.  Of what passes, rows
  * whose first key is worse than the worst one kept are left out: by zone maps, and by a program
- * that compares the key with it.  That comes behind the filter, which may have to raise an error
- * for a row whatever its key is.
+ * that compares the key with it, if it is a number or a time.  That comes behind the filter, which
+ * may have to raise an error for a row whatever its key is.
  *
  * Where no clause of the filter can raise an error, and zone maps follow the order of the first
  * key, batches come in their order (scan_order.c), the best bound first; as soon as the next bound
@@ -40,6 +40,7 @@
 #include "zs_expr_qual.h"
 #include "zs_kernel.h"
 #include "zs_order.h"
+#include "zs_slot.h"
 #include "zs_zone.h"
 
 /* Is the first key a column whose zone maps follow the order that is asked for? */
@@ -95,16 +96,48 @@ is_worse(const TopNState *state, int64 bound, zstid first)
 	return ties_lose ? bound >= state->worst_high : bound > state->worst_high;
 }
 
+/* The first key as an expression. */
+static Expr *
+first_key(const TopNState *state)
+{
+	const ZsTopNKey *key = &state->keys[0];
+	Form_pg_attribute att = TupleDescAttr(state->input->desc, key->attno - 1);
+
+	return (Expr *) makeVar(state->input->varno, key->attno, att->atttypid, att->atttypmod,
+							att->attcollation, 0);
+}
+
+/*
+ * Are there programs that compare the first key, with operator `better` or with better_or_equal?
+ * Not for strings: a dictionary takes longer than the rows of a batch, for each new worst value.
+ */
+static bool
+find_operators(TopNState *state)
+{
+	Oid			left;
+	Oid			right;
+
+	(void) zsexpr_column_of(state->input->desc, state->input->varno, (Node *) first_key(state),
+							&state->domain);
+	if (state->domain == ZS_DOMAIN_NONE || state->domain == ZS_DOMAIN_TEXT ||
+		state->domain == ZS_DOMAIN_BPCHAR)
+		return false;
+	state->better_op = state->keys[0].sortop;
+	state->better_or_equal_op = get_negator(get_commutator(state->better_op));
+	op_input_types(state->better_op, &left, &right);
+	return OidIsValid(state->better_or_equal_op) && left == right && !IsPolymorphicType(left);
+}
+
 /*
  * Makes the program that finds rows whose first key is better than the worst one kept, or_equal: or
- * like it, in a context of its own; without a program for these types none is tried again.
+ * like it, in a context of its own; there is none for some values.
  */
 static void
 compile_better(TopNState *state, const ZsBestEntry *worst, bool or_equal)
 {
 	const ZsTopNKey *key = &state->keys[0];
 	Form_pg_attribute att = TupleDescAttr(state->input->desc, key->attno - 1);
-	Oid			op = or_equal ? get_negator(get_commutator(key->sortop)) : key->sortop;
+	Oid			op = or_equal ? state->better_or_equal_op : state->better_op;
 	Oid			type;
 	Oid			right;
 	Expr	   *left;
@@ -112,25 +145,19 @@ compile_better(TopNState *state, const ZsBestEntry *worst, bool or_equal)
 
 	MemoryContextReset(state->better_context);
 	old = MemoryContextSwitchTo(state->better_context);
-	state->better = NULL;
-	op_input_types(key->sortop, &type, &right);
-	if (OidIsValid(op) && type == right && !IsPolymorphicType(type))
-	{
-		left = (Expr *) makeVar(state->input->varno, key->attno, att->atttypid, att->atttypmod,
-								att->attcollation, 0);
-		if (type != att->atttypid)
-			left = (Expr *) makeRelabelType(left, type, -1, key->collation, COERCE_IMPLICIT_CAST);
-		left = make_opclause(op, BOOLOID, false, left,
-							 (Expr *) makeConst(type, -1, key->collation, att->attlen,
-												worst->values[0], false, att->attbyval),
-							 InvalidOid, key->collation);
-		set_opfuncid((OpExpr *) left);
-		state->better = zsexpr_qual_compile(state->input->desc, state->input->varno,
-											(Node *) left);
-	}
+	op_input_types(op, &type, &right);
+	left = first_key(state);
+	if (type != att->atttypid)
+		left = (Expr *) makeRelabelType(left, type, -1, key->collation, COERCE_IMPLICIT_CAST);
+	left = make_opclause(op, BOOLOID, false, left,
+						 (Expr *) makeConst(type, -1, key->collation, att->attlen,
+											worst->values[0], false, att->attbyval),
+						 InvalidOid, key->collation);
+	set_opfuncid((OpExpr *) left);
+	state->better = zsexpr_qual_compile(state->input->desc, state->input->varno, (Node *) left);
+	state->better_known = true;
 	state->better_row = worst->row;
 	state->better_or_equal = or_equal;
-	state->leaves_out = state->better != NULL;
 	MemoryContextSwitchTo(old);
 }
 
@@ -140,21 +167,34 @@ leave_out_by_program(TopNState *state, const ZsBatch *batch, uint64 *passed)
 {
 	const ZsBestEntry *worst = zsnode_best_worst(&state->best);
 	bool		or_equal = state->nkeys > 1 || batch->first <= worst->row;
+	const ZsColumnVector *vector;
+	uint64		rows[ZS_KERNEL_WORDS];
+	uint64		out[ZS_KERNEL_WORDS];
 	ZsTruth		truth;
 
 	if (worst->isnull[0])
 		return;
-	if (state->better == NULL || state->better_row != worst->row ||
+	if (!state->better_known || state->better_row != worst->row ||
 		state->better_or_equal != or_equal)
 		compile_better(state, worst, or_equal);
-	if (state->better == NULL ||
-		!zsexpr_qual_run(state->better, state->input, passed, &truth, &state->counts))
+	if (state->better == NULL)
 		return;
+	vector = zsexpr_input_column(state->input, state->keys[0].attno, zsexpr_want_of(state->domain),
+								 passed);
+	if (vector == NULL)
+		return;
+	/* rows whose values the vector does not know stay */
+	zskernel_bits_copy(rows, passed);
+	if (vector->has_odd)
+		zskernel_bits_andnot(rows, vector->odd);
+	if (!zsexpr_qual_run(state->better, state->input, rows, &truth, &state->counts))
+		return;
+	zskernel_bits_copy(out, rows);
+	zskernel_bits_andnot(out, truth.yes);
 	/* of NULL nothing is known */
 	if (state->keys[0].nulls_first)
-		zskernel_bits_andnot(passed, truth.no);
-	else
-		zskernel_bits_and(passed, truth.yes);
+		zskernel_bits_and(out, truth.no);
+	zskernel_bits_andnot(passed, out);
 }
 
 /* Takes rows of the batch out of passed that cannot have a place in the heap. */
@@ -202,30 +242,55 @@ filter_batch(TopNState *state, const ZsBatch *batch, uint64 *passed)
 	return decided && !(zsexpr_filter_has_rest(state->programs) && zskernel_bits_any(passed));
 }
 
+/*
+ * Looks at rows of the batch that pass the filter, one by one.  In rows that were left out the
+ * verifier must not find one that has a place in the heap: what is there becomes better only.
+ */
 static void
-look_at_batch(TopNState *state, const ZsBatch *batch)
+look_at_rows(TopNState *state, const uint64 *passed, const uint64 *left)
 {
 	uint16		list[ZS_KERNEL_ROWS];
-	uint64		passed[ZS_KERNEL_WORDS];
-	bool		filtered = filter_batch(state, batch, passed);
-	uint32		nremoved = 0;
-	uint32		n;
+	bool		verify = zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
+	uint32		n = zskernel_bits_list(verify ? passed : left, list);
 
-	if (filtered)
-	{
-		nremoved = batch->nsel - zskernel_bits_count(passed);
-		/* the verifier has each row compared by core's functions */
-		if (zs_debug_vector != ZS_DEBUG_VECTOR_VERIFY)
-			leave_out_worse(state, batch, passed);
-	}
-	n = zskernel_bits_list(filtered ? passed : batch->sel, list);
 	for (uint32 i = 0; i < n; i++)
 	{
 		zsexpr_input_store(state->input, list[i]);
-		if (filtered || zsnode_topn_row_passes(state))
-			zsnode_topn_look_at_row(state);
-		else
-			nremoved++;
+		if (zsnode_topn_look_at_row(state) && verify && !zskernel_bits_get(left, list[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("row " UINT64_FORMAT " was left out of the best ones",
+									 zsslot_row(state->keyslot))));
+	}
+}
+
+static void
+look_at_batch(TopNState *state, const ZsBatch *batch)
+{
+	uint64		passed[ZS_KERNEL_WORDS];
+	uint64		left[ZS_KERNEL_WORDS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		nremoved = 0;
+	uint32		n;
+
+	if (filter_batch(state, batch, passed))
+	{
+		nremoved = batch->nsel - zskernel_bits_count(passed);
+		zskernel_bits_copy(left, passed);
+		leave_out_worse(state, batch, left);
+		look_at_rows(state, passed, left);
+	}
+	else
+	{
+		n = zskernel_bits_list(batch->sel, list);
+		for (uint32 i = 0; i < n; i++)
+		{
+			zsexpr_input_store(state->input, list[i]);
+			if (zsnode_topn_row_passes(state))
+				(void) zsnode_topn_look_at_row(state);
+			else
+				nremoved++;
+		}
 	}
 	InstrCountFiltered1(&state->css.ss.ps, nremoved);
 }
@@ -312,7 +377,7 @@ zsnode_topn_choose_by_batches(TopNState *state)
 	const ZsBatch *batch;
 
 	state->worst_known = false;
-	state->better = NULL;
+	state->better_known = false;
 	(void) zsexpr_filter_start(state->programs);
 	set_scan_filter(state);
 	zsexpr_input_start(state->input);
@@ -350,7 +415,7 @@ zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, ESt
 	state->input = zsexpr_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
 	state->has_zones = key_has_zones(state, desc);
-	state->leaves_out = true;
+	state->leaves_out = find_operators(state);
 	state->better_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N program",
 												  ALLOCSET_SMALL_SIZES);
 }

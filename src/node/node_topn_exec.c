@@ -63,7 +63,7 @@ choose_by_rows(TopNState *state)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (zsnode_topn_row_passes(state))
-			zsnode_topn_look_at_row(state);
+			(void) zsnode_topn_look_at_row(state);
 		else
 			InstrCountFiltered1(&ss->ps, 1);
 	}

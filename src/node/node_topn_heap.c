@@ -114,8 +114,8 @@ take_row(TopNState *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* Takes the row in keyslot over if it is among the best so far. */
-void
+/* Takes the row in keyslot over if it is among the best so far; is it? */
+bool
 zsnode_topn_look_at_row(TopNState *state)
 {
 	Assert(!TTS_EMPTY(state->keyslot));
@@ -129,9 +129,10 @@ zsnode_topn_look_at_row(TopNState *state)
 
 		/* equal keys: the earlier row */
 		if (c > 0 || (c == 0 && zsslot_row(state->keyslot) > worst->row))
-			return;
+			return false;
 	}
 	take_row(state);
+	return true;
 }
 
 /* Does the row in keyslot pass the filter?  Errors: the filter's. */

@@ -211,10 +211,20 @@ set_bit(uint64 *bits, uint32 place)
 	bits[place / 64] |= UINT64CONST(1) << place % 64;
 }
 
-/* value points to the stored bytes. */static inline void
+/* A value that is passed by value, with its sign, which fetch_att() drops where char has none. */
+static inline uint64
+value_with_sign(Datum value, const ZsAttrShape *att)
+{
+	return att->attlen == 1 ? (uint64) (int64) (int8) DatumGetChar(value) : (uint64) value;
+}
+
+/* value points to the stored bytes. */
+static inline void
 set_value(ZsRowVector *vector, uint32 place, const ZsAttrShape *att, const char *value)
 {
-	vector->values[place] = (uint64) fetch_att(value, att->attbyval, att->attlen);
+	Datum		fetched = fetch_att(value, att->attbyval, att->attlen);
+
+	vector->values[place] = att->attbyval ? value_with_sign(fetched, att) : (uint64) fetched;
 	if (att->attlen == -1 &&
 		unlikely(VARATT_IS_EXTERNAL(value) || VARATT_IS_COMPRESSED(value)))
 		set_bit(vector->odd, place);
@@ -231,7 +241,7 @@ set_missing(ZsRowVectors *vectors, ZsRowVector *vector, int attno, uint32 place)
 	if (isnull)
 		set_bit(vector->nulls, place);
 	else if (att->attbyval)
-		vector->values[place] = (uint64) value;
+		vector->values[place] = value_with_sign(value, att);
 	else
 		set_value(vector, place, att, DatumGetPointer(value));
 }
