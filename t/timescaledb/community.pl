@@ -77,6 +77,8 @@ check_hypertables($twins, 't', 'continuous aggregates', 'dev');
 
 # ---- jobs: by hand, and by the scheduler
 
+# the scheduler would run them beside us
+$node->safe_psql('ts', q{select _timescaledb_functions.stop_background_workers()});
 $node->safe_psql('ts', 'create table jobs (twin text, kind text, id int)');
 $node->safe_psql('ts', qq{
 	insert into jobs select '$_', 'refresh', add_continuous_aggregate_policy('cc_$_', null, interval '1 hour', interval '1 day');
