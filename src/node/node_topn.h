@@ -82,6 +82,7 @@ typedef struct TopNState
 	int64		worst_low;
 	int64		worst_high;
 	bool		leaves_out;		/* programs compare the first key with the worst value */
+	Expr	   *first_key;		/* a Var */
 	ZsDomain	domain;			/* of the first key */
 	Oid			better_op;		/* key < value */
 	Oid			better_or_equal_op;

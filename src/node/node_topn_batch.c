@@ -96,17 +96,6 @@ is_worse(const TopNState *state, int64 bound, zstid first)
 	return ties_lose ? bound >= state->worst_high : bound > state->worst_high;
 }
 
-/* The first key as an expression. */
-static Expr *
-first_key(const TopNState *state)
-{
-	const ZsTopNKey *key = &state->keys[0];
-	Form_pg_attribute att = TupleDescAttr(state->input->desc, key->attno - 1);
-
-	return (Expr *) makeVar(state->input->varno, key->attno, att->atttypid, att->atttypmod,
-							att->attcollation, 0);
-}
-
 /*
  * Are there programs that compare the first key, with operator `better` or with better_or_equal?
  * Not for strings: a dictionary takes longer than the rows of a batch, for each new worst value.
@@ -117,7 +106,7 @@ find_operators(TopNState *state)
 	Oid			left;
 	Oid			right;
 
-	(void) zsexpr_column_of(state->input->desc, state->input->varno, (Node *) first_key(state),
+	(void) zsexpr_column_of(state->input->desc, state->input->varno, (Node *) state->first_key,
 							&state->domain);
 	if (state->domain == ZS_DOMAIN_NONE || state->domain == ZS_DOMAIN_TEXT ||
 		state->domain == ZS_DOMAIN_BPCHAR)
@@ -146,7 +135,7 @@ compile_better(TopNState *state, const ZsBestEntry *worst, bool or_equal)
 	MemoryContextReset(state->better_context);
 	old = MemoryContextSwitchTo(state->better_context);
 	op_input_types(op, &type, &right);
-	left = first_key(state);
+	left = state->first_key;
 	if (type != att->atttypid)
 		left = (Expr *) makeRelabelType(left, type, -1, key->collation, COERCE_IMPLICIT_CAST);
 	left = make_opclause(op, BOOLOID, false, left,
@@ -415,6 +404,7 @@ zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, ESt
 	state->input = zsexpr_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
 	state->has_zones = key_has_zones(state, desc);
+	state->first_key = linitial(exprs);
 	state->leaves_out = find_operators(state);
 	state->better_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N program",
 												  ALLOCSET_SMALL_SIZES);
