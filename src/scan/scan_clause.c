@@ -220,6 +220,53 @@ pattern_is_sound(Oid funcid, Node *pattern, ParamListInfo params)
 	return true;
 }
 
+/* Divisions of integers and their remainders, which raise an error if the divisor is 0 or -1. */
+static bool
+is_division(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_INT2DIV:
+		case F_INT24DIV:
+		case F_INT28DIV:
+		case F_INT42DIV:
+		case F_INT4DIV:
+		case F_INT48DIV:
+		case F_INT82DIV:
+		case F_INT84DIV:
+		case F_INT8DIV:
+		case F_INT2MOD:
+		case F_INT4MOD:
+		case F_INT8MOD:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Is the divisor known, and positive? */
+static bool
+divisor_is_sound(Node *divisor, ParamListInfo params)
+{
+	const Const *c = zsscan_constant_of(divisor, params);
+
+	if (c == NULL)
+		return false;
+	if (c->constisnull)
+		return true;
+	switch (c->consttype)
+	{
+		case INT2OID:
+			return DatumGetInt16(c->constvalue) > 0;
+		case INT4OID:
+			return DatumGetInt32(c->constvalue) > 0;
+		case INT8OID:
+			return DatumGetInt64(c->constvalue) > 0;
+		default:
+			return false;
+	}
+}
+
 static bool
 call_may_raise(Oid funcid, Oid collation, List *args, ParamListInfo params)
 {
@@ -230,6 +277,8 @@ call_may_raise(Oid funcid, Oid collation, List *args, ParamListInfo params)
 	if (is_pattern_match(funcid))
 		return !OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
 			!pattern_is_sound(funcid, lsecond(args), params);
+	if (is_division(funcid))
+		return !divisor_is_sound(lsecond(args), params);
 	return true;
 }
 
