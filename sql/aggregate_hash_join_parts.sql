@@ -54,6 +54,15 @@ SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l 
 	GROUP BY f.s');
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l USING (k)
 	JOIN z_dim d ON d.v = l.v GROUP BY f.s');
+-- a table may take more than work_mem: also what others leave, be they on its level or another
+CREATE VIEW inner_side AS SELECT g.s, count(*), sum(l.v) FROM z_fact g
+	JOIN (z_fact f JOIN z_large l ON f.k = l.k AND (f.id + l.v) % 97 = 1) ON g.id = l.v
+	GROUP BY g.s;
+SET work_mem = '144kB';
+SELECT test.tables('TABLE inner_side');
+SET work_mem = '96kB';
+SELECT test.tables('TABLE inner_side');
+DROP VIEW inner_side;
 -- rows of the outer side that have no partner; strings need whole tables
 SELECT test.tables('SELECT f.s, count(*), sum(l.v) FROM z_fact f JOIN z_large l USING (t)
 	GROUP BY f.s');

@@ -42,8 +42,6 @@
 
 #include "zs_compat.h"
 
-#include "commands/explain.h"
-#include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
 #include "executor/hashjoin.h"
 #include "executor/instrument.h"
@@ -60,47 +58,11 @@
 #include "zs_node_scan.h"
 #include "zs_probe.h"
 
-/* Tables that are expected to take so many times what they may are not begun. */
-#define HOPELESS_FACTOR	1.5
-
 /* Into so many parts zedstore.debug_vector_groups divides tables of more rows than that. */
 #define DEBUG_PARTS		2
 
 /* Parts are so much larger than the memory for them would be if keys were all alike. */
 #define PARTS_FACTOR	1.3
-
-/* What a row of a table takes beside its columns. */
-#define ROW_OVERHEAD	24
-
-/* One join. */
-typedef struct AggJoin
-{
-	HashJoinState *state;
-	HashState  *hash;
-	PlanState  *build;
-	ExecProcNodeMtd real;		/* of state, while it does not run */
-	ZsAggJoins *below;			/* gives batches of build; NULL: its rows are taken */
-	ZsInput    *batches;		/* these */
-	ZsInput    *rows;			/* of build */
-	ZsProbeTable *table;
-	ZsInput    *input;			/* what it returns */
-	bool		read;			/* build was, since it was rescanned */
-	bool		filled;			/* the table is there */
-	uint64		nrows;			/* of the table filled last, all parts of it */
-	bool		is_array;
-	bool		may_divide;		/* into parts */
-	uint32		part;			/* the present one */
-	uint32		nparts;
-	struct ZsAggJoins *all;		/* of which it is one */
-} AggJoin;
-
-struct ZsAggJoins
-{
-	int			njoins;
-	AggJoin    *joins;			/* the lowest first */
-	ZsInput    *input;			/* NULL: for EXPLAIN only */
-	bool		given_up;
-};
 
 /* ---- nodes that do not run ----------------------------------------------------------------- */
 
@@ -119,204 +81,61 @@ zsnode_join_is_by_batches(const HashJoinState *join)
 	return join->js.ps.ExecProcNodeReal == done_by_batches;
 }
 
-/* ---- making them ---------------------------------------------------------------------------- */
+/* ---- memory --------------------------------------------------------------------------------- */
 
 /* Bytes that the tables of so many joins may take together. */
-static Size
-memory_limit(int njoins)
+Size
+zsnode_agg_joins_memory_limit(int njoins)
 {
 	return mul_size(get_hash_memory_limit(), njoins);
 }
 
-/* Is the table expected to take far more memory than all of them may, if need be in parts? */
-static bool
-is_hopeless(const ZsSpineJoin *join, int njoins, bool may_divide)
+/* All joins of the node. */
+static const ZsAggJoins *
+all_joins(const ZsAggJoin *join)
 {
-	const Plan *plan = join->build->plan;
-	double		width = plan->plan_width + ROW_OVERHEAD;
-
-	return plan->plan_rows * width > (may_divide ? ZS_JOIN_PARTS : HOPELESS_FACTOR) *
-		(double) memory_limit(njoins);
+	while (join->all->above != NULL)
+		join = join->all->above;
+	return join->all;
 }
-
-/* Describes the keys of both sides; false if rows cannot be joined by them here. */
-static bool
-classify_keys(const ZsSpineJoin *join, TupleDesc desc, TupleDesc build_desc, ZsGroupKey *probe,
-			  ZsGroupKey *build)
-{
-	const HashJoin *plan = (const HashJoin *) join->state->js.ps.plan;
-	ListCell   *lc;
-
-	foreach(lc, plan->hashclauses)
-	{
-		int			k = foreach_current_index(lc);
-		int			column = list_nth_int(join->build_keys, k);
-		const Node *expr = list_nth(join->build_exprs, column - 1);
-		Var		   *var = makeVar(ZS_ROWS_VARNO, (AttrNumber) column, exprType(expr),
-								  exprTypmod(expr), exprCollation(expr), 0);
-
-		if (!zsprobe_key_classify(desc, list_nth(join->key_exprs, k), lfirst(lc), &probe[k]) ||
-			!zsprobe_key_classify(build_desc, (Node *) var, lfirst(lc), &build[k]) ||
-			!zsprobe_keys_match(&probe[k], &build[k]))
-			return false;
-	}
-	return true;
-}
-
-/* A filter of pairs; NULL if there are no clauses. */
-static ZsFilter *
-make_filter(List *clauses, TupleDesc desc, PlanState *node)
-{
-	return clauses == NIL ? NULL :
-		zsexpr_filter_create(desc, ZS_ROWS_VARNO, clauses, list_length(clauses), node, NULL);
-}
-
-static ZsAggJoins *create_joins(PlanState *node, PlanState *child, List *exprs, int least,
-								bool explain_only);
-static void first_part(void *arg);
-static bool next_part(void *arg);
 
 /*
- * Makes a join ready over probe (NULL: for EXPLAIN only); false if it cannot be done here.
+ * Bytes that the tables of these joins and of those below them take, without that of one; those
+ * that are not filled take so many.
  */
-static bool
-create_join(AggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanState *node)
+static Size
+memory_beside(const ZsAggJoins *joins, const ZsAggJoin *one, Size unfilled)
 {
-	const ZsSpineJoin *from = &spine->joins[i];
-	TupleDesc	desc = zsnode_spine_desc(spine, i + 1);
-	TupleDesc	build_desc = ExecTypeFromExprList(from->build_exprs);
-	int			nkeys = list_length(from->key_exprs);
-	ZsGroupKey *probe_keys = palloc0(nkeys * sizeof(ZsGroupKey));
-	ZsGroupKey *build_keys = palloc0(nkeys * sizeof(ZsGroupKey));
-	JoinType	jointype = ((HashJoin *) from->state->js.ps.plan)->join.jointype;
-	Bitmapset  *wanted = NULL;
-	List	   *guards = NIL;
-	ZsProbeSpec spec;
-
-	if (nkeys == 0 || nkeys > ZS_MAX_GROUP_KEYS ||
-		!classify_keys(from, desc, build_desc, probe_keys, build_keys))
-		return false;
-	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware && from->rereads &&
-		zsprobe_keys_can_divide(nkeys, build_keys);
-	if (is_hopeless(from, spine->njoins, join->may_divide))
-		return false;
-	join->state = from->state;
-	join->hash = from->hash;
-	join->build = from->build;
-	join->below = create_joins(node, from->build, from->build_exprs, 0, probe == NULL);
-	if (probe == NULL)
-		return true;
-	for (int k = 0; k < from->nbuild; k++)
-	{
-		if (from->columns[k] > 0)
-			wanted = bms_add_member(wanted, from->columns[k]);
-	}
-	for (int k = 0; k < list_length(from->build_exprs); k++)
-		guards = lappend_int(guards, -1);
-	join->rows = zsexpr_input_rows_create(join->build, from->build_exprs, guards, node->state);
-	if (join->below != NULL)
-		join->batches = zsnode_build_input_create(join->build, from->build_exprs,
-												  join->below->input);
-	join->table = zsprobe_table_create(CurrentMemoryContext, build_desc, wanted, nkeys, build_keys,
-									   probe_keys,
-									   zsprobe_join_keeps(jointype, from->joinqual != NIL));
-	spec = (ZsProbeSpec) {
-		.jointype = jointype,
-		.probe = probe,
-		.table = join->table,
-		.desc = desc,
-		.nbuild = from->nbuild,
-		.columns = from->columns,
-		.used = spine->used,
-		.nkeys = nkeys,
-		.keys = probe_keys,
-		.key_exprs = from->key_exprs,
-		.joinqual = make_filter(from->joinqual, desc, node),
-		.qual = make_filter(from->qual, desc, node),
-		.node = &join->state->js.ps,
-		.first_part = first_part,
-		.next_part = next_part,
-		.arg = join,
-	};
-	join->input = zsprobe_join_create(&spec, node->state);
-	return true;
-}
-
-/* As zsnode_agg_joins_create(); least: so many joins, or the child's rows are to be taken. */
-static ZsAggJoins *
-create_joins(PlanState *node, PlanState *child, List *exprs, int least, bool explain_only)
-{
-	ZsSpine    *spine;
-	ZsAggJoins *joins;
-	ZsInput    *input = NULL;
+	Size		memory = 0;
 
 	check_stack_depth();
-	spine = zsnode_spine_find(child, exprs, least);
-	if (spine == NULL ||
-		!zsprobe_can_project(zsnode_spine_desc(spine, spine->njoins), spine->exprs))
-		return NULL;
-	joins = palloc0(sizeof(ZsAggJoins));
-	joins->njoins = spine->njoins;
-	joins->joins = palloc0(Max(spine->njoins, 1) * sizeof(AggJoin));
-	if (!explain_only)
-		input = zsnode_scan_input_create(spine->scan);
-	for (int i = 0; i < spine->njoins; i++)
+	for (int i = 0; i < joins->njoins; i++)
 	{
-		joins->joins[i].all = joins;
-		joins->joins[i].nparts = 1;
-		if (!create_join(&joins->joins[i], spine, i, input, node))
-			return NULL;
-		input = joins->joins[i].input;
+		const ZsAggJoin *join = &joins->joins[i];
+
+		if (join != one)
+			memory = add_size(memory, join->filled ? zsprobe_table_memory(join->table) : unfilled);
+		if (join->below != NULL)
+			memory = add_size(memory, memory_beside(join->below, one, unfilled));
 	}
-	if (!explain_only)
-		joins->input = zsprobe_project_create(input, spine->exprs, ExecTypeFromExprList(exprs),
-											  node->state);
-	return joins;
+	return memory;
 }
-
-/*
- * The joins below a node's child that can be done by batches, to return the expressions over the
- * child's rows (OUTER_VAR); NULL: the child's rows have to be taken as they come.  Memory comes
- * from the current context.
- */
-ZsAggJoins *
-zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs, bool explain_only)
-{
-	if (!zs_enable_vector_join || node->state->es_epq_active != NULL)
-		return NULL;
-	return create_joins(node, child, exprs, 1, explain_only);
-}
-
-/* What they return. */
-ZsInput *
-zsnode_agg_joins_input(const ZsAggJoins *joins)
-{
-	Assert(joins->input != NULL);
-	return joins->input;
-}
-
-/* ---- tables --------------------------------------------------------------------------------- */
 
 /*
  * Bytes that the join's table may take, beside those of the others.  One that can be divided leaves
  * some to those that are filled later.
  */
 static Size
-table_limit(const ZsAggJoins *joins, const AggJoin *join)
+table_limit(const ZsAggJoin *join)
 {
-	Size		limit = memory_limit(joins->njoins);
+	Size		limit = zsnode_agg_joins_memory_limit(join->all->nall);
+	Size		others = memory_beside(all_joins(join), join,
+									   join->may_divide ? get_hash_memory_limit() / 2 : 0);
 
-	for (int i = 0; i < joins->njoins; i++)
-	{
-		const AggJoin *other = &joins->joins[i];
-		Size		taken = other->filled ? zsprobe_table_memory(other->table) :
-			join->may_divide ? get_hash_memory_limit() / 2 : 0;
-
-		if (other != join)
-			limit -= Min(limit, taken);
-	}
-	return limit;
+	return limit - Min(limit, others);
 }
+
+/* ---- tables --------------------------------------------------------------------------------- */
 
 /* Hands the joins back to core, as if they had not been touched. */
 static void
@@ -328,7 +147,7 @@ give_up(ZsAggJoins *joins)
 	joins->given_up = true;
 	for (int i = 0; i < joins->njoins; i++)
 	{
-		AggJoin    *join = &joins->joins[i];
+		ZsAggJoin  *join = &joins->joins[i];
 
 		if (join->below != NULL)
 			give_up(join->below);
@@ -343,21 +162,30 @@ give_up(ZsAggJoins *joins)
 	}
 }
 
+/* By how many the tables beside one multiply what is read. */
+static uint32
+parts_beside(const ZsAggJoins *joins, const ZsAggJoin *one)
+{
+	uint32		parts = 1;
+
+	check_stack_depth();
+	for (int i = 0; i < joins->njoins; i++)
+	{
+		const ZsAggJoin *join = &joins->joins[i];
+
+		if (join != one)
+			parts *= join->nparts;
+		if (join->below != NULL && !join->below->given_up)
+			parts *= parts_beside(join->below, one);
+	}
+	return parts;
+}
+
 /* So many parts may there be of the join's table: those of the others multiply what is read. */
 static uint32
-most_parts(const AggJoin *join)
+most_parts(const ZsAggJoin *join)
 {
-	uint32		others = 1;
-
-	for (int i = 0; i < join->all->njoins; i++)
-	{
-		const AggJoin *other = &join->all->joins[i];
-
-		if (other != join && other->filled)
-			others *= other->nparts;
-	}
-	Assert(others <= ZS_JOIN_PARTS);
-	return ZS_JOIN_PARTS / others;
+	return ZS_JOIN_PARTS / parts_beside(all_joins(join), join);
 }
 
 /*
@@ -365,10 +193,10 @@ most_parts(const AggJoin *join)
  * If that is too large there are more parts from now on, as long as none has been joined.
  */
 static ZsProbeFill
-fill_from(AggJoin *join, ZsInput *input, bool by_rows)
+fill_from(ZsAggJoin *join, ZsInput *input, bool by_rows)
 {
 	/* one that has been begun has to be ended, however many rows have the same key */
-	Size		limit = join->filled ? MaxAllocHugeSize : table_limit(join->all, join);
+	Size		limit = join->filled ? MaxAllocHugeSize : table_limit(join);
 	uint64		kept;
 	uint64		total;
 	ZsProbeFill result;
@@ -395,7 +223,7 @@ fill_from(AggJoin *join, ZsInput *input, bool by_rows)
 
 /* Fills the join's table with what build has, from its first row on, or a part of it. */
 static ZsProbeFill
-read_build(AggJoin *join)
+read_build(ZsAggJoin *join)
 {
 	ZsProbeFill result;
 
@@ -420,7 +248,7 @@ read_build(AggJoin *join)
 
 /* Fills the join's table with its present part; false if that is too large. */
 static bool
-fill_part(AggJoin *join)
+fill_part(ZsAggJoin *join)
 {
 	NodeInstrumentation *instrument = join->hash->ps.instrument;
 	ZsProbeFill result;
@@ -436,7 +264,7 @@ fill_part(AggJoin *join)
 
 /* Fills the join's table, unless the one that is there is still right; false if it is too large. */
 static bool
-fill_table(AggJoin *join)
+fill_table(ZsAggJoin *join)
 {
 	if (join->hash->ps.chgParam != NULL)
 	{
@@ -455,7 +283,7 @@ fill_table(AggJoin *join)
 
 /* Fills the table with another part. */
 static void
-turn_to_part(AggJoin *join, uint32 part)
+turn_to_part(ZsAggJoin *join, uint32 part)
 {
 	Assert(join->filled && part < join->nparts);
 	join->part = part;
@@ -469,20 +297,20 @@ turn_to_part(AggJoin *join, uint32 part)
 }
 
 /* ZsProbeSpec.first_part */
-static void
-first_part(void *arg)
+void
+zsnode_agg_join_first_part(void *arg)
 {
-	AggJoin    *join = arg;
+	ZsAggJoin  *join = arg;
 
 	if (join->part > 0)
 		turn_to_part(join, 0);
 }
 
 /* ZsProbeSpec.next_part */
-static bool
-next_part(void *arg)
+bool
+zsnode_agg_join_next_part(void *arg)
 {
-	AggJoin    *join = arg;
+	ZsAggJoin  *join = arg;
 
 	if (join->part + 1 >= join->nparts)
 		return false;
@@ -494,7 +322,7 @@ next_part(void *arg)
 
 /* Is there no row in the join, whatever the probe side has? */
 static bool
-is_empty(const AggJoin *join)
+is_empty(const ZsAggJoin *join)
 {
 	JoinType	jointype = ((HashJoin *) join->state->js.ps.plan)->join.jointype;
 
@@ -520,7 +348,7 @@ zsnode_agg_joins_start(ZsAggJoins *joins)
 	}
 	for (int i = joins->njoins - 1; i >= 0; i--)
 	{
-		AggJoin    *join = &joins->joins[i];
+		ZsAggJoin  *join = &joins->joins[i];
 
 		if (!fill_table(join))
 		{
@@ -537,52 +365,4 @@ zsnode_agg_joins_start(ZsAggJoins *joins)
 			break;
 	}
 	return true;
-}
-
-/* ---- EXPLAIN -------------------------------------------------------------------------------- */
-
-/* How many joins they are, with those of inner sides. */
-static int
-count_joins(const ZsAggJoins *joins)
-{
-	int			n = joins == NULL ? 0 : joins->njoins;
-
-	for (int i = 0; joins != NULL && i < joins->njoins; i++)
-		n += count_joins(joins->joins[i].below);
-	return n;
-}
-
-/* Adds to the list what is known of the tables, in the order in which they are needed. */
-static List *
-describe_tables(const ZsAggJoins *joins, List *tables)
-{
-	for (int i = 0; joins != NULL && !joins->given_up && i < joins->njoins; i++)
-	{
-		const AggJoin *join = &joins->joins[i];
-
-		if (!join->filled)
-			continue;
-		tables = describe_tables(join->below, tables);
-		tables = lappend(tables, psprintf("%s of " UINT64_FORMAT " rows%s",
-										  join->is_array ? "array" : "hash", join->nrows,
-										  join->nparts == 1 ? "" :
-										  psprintf(" in %u parts", join->nparts)));
-	}
-	return tables;
-}
-
-/* What EXPLAIN tells of them: how many, and with ANALYZE how they went. */
-void
-zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es)
-{
-	int			njoins = count_joins(joins);
-
-	if (es->format != EXPLAIN_FORMAT_TEXT || njoins > 0)
-		ExplainPropertyInteger("Joins by Batches", NULL, njoins, es);
-	if (!es->analyze || njoins == 0)
-		return;
-	if (joins->given_up)
-		ExplainPropertyText("Join Tables", "too large", es);
-	else
-		ExplainPropertyList("Join Tables", describe_tables(joins, NIL), es);
 }

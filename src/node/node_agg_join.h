@@ -17,6 +17,7 @@
 #include "nodes/execnodes.h"
 
 #include "zs_expr_input.h"
+#include "zs_probe.h"
 
 struct ExplainState;
 
@@ -58,12 +59,52 @@ extern TupleDesc zsnode_spine_desc(const ZsSpine *spine, int njoins);
 
 extern ZsInput *zsnode_build_input_create(PlanState *node, List *exprs, ZsInput *below);
 
-/* ---- node_agg_join.c ---- */
+/* ---- node_agg_join_make.c ---- */
+
+/* One join. */
+typedef struct ZsAggJoin
+{
+	HashJoinState *state;
+	HashState  *hash;
+	PlanState  *build;
+	ExecProcNodeMtd real;		/* of state, while it does not run */
+	ZsAggJoins *below;			/* gives batches of build; NULL: its rows are taken */
+	ZsInput    *batches;		/* these */
+	ZsInput    *rows;			/* of build */
+	ZsProbeTable *table;
+	ZsInput    *input;			/* what it returns */
+	bool		read;			/* build was, since it was rescanned */
+	bool		filled;			/* the table is there */
+	uint64		nrows;			/* of the table filled last, all parts of it */
+	bool		is_array;
+	double		expected;		/* bytes of the table, by the planner's estimates */
+	bool		may_divide;		/* into parts */
+	uint32		part;			/* the present one */
+	uint32		nparts;
+	ZsAggJoins *all;		/* of which it is one */
+} ZsAggJoin;
+
+/* Those of a spine, and in them those of inner sides. */
+struct ZsAggJoins
+{
+	int			njoins;
+	ZsAggJoin  *joins;			/* the lowest first */
+	ZsInput    *input;			/* NULL: for EXPLAIN only */
+	bool		given_up;
+	ZsAggJoin  *above;			/* whose inner side they are; NULL: the node's child */
+	int			nall;			/* with those of inner sides, in all of the node */
+};
 
 extern ZsAggJoins *zsnode_agg_joins_create(PlanState *node, PlanState *child, List *exprs,
 										   bool explain_only);
 extern ZsInput *zsnode_agg_joins_input(const ZsAggJoins *joins);
-extern bool zsnode_agg_joins_start(ZsAggJoins *joins);
 extern void zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es);
+
+/* ---- node_agg_join.c ---- */
+
+extern Size zsnode_agg_joins_memory_limit(int njoins);
+extern bool zsnode_agg_joins_start(ZsAggJoins *joins);
+extern void zsnode_agg_join_first_part(void *arg);
+extern bool zsnode_agg_join_next_part(void *arg);
 
 #endif							/* NODE_AGG_JOIN_H */
