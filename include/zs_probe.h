@@ -44,6 +44,10 @@ extern bool zsprobe_is_integer_equality(Oid funcid);
 extern bool zsprobe_key_classify(TupleDesc desc, Node *expr, const Node *clause, ZsGroupKey *key);
 extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 
+/* ---- probe_pack.c ---- */
+
+extern bool zsprobe_keys_can_pack(int nkeys, const ZsGroupKey *keys);
+
 /* ---- probe_part.c ---- */
 
 extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);

@@ -88,7 +88,7 @@ struct ZsProbeTable
 	uint32	   *next;			/* another row with the same keys, or ZS_NO_ROW; NULL: no keys
 								 * are twice */
 
-	/* one key that is an integer: its values, which may be a column's, and a row of each */
+	/* keys that are one integer (probe_pack.c): it, which may be a column's, and a row of each */
 	bool		by_ints;
 	ZsProbeInts own_ints;
 	const ZsProbeInts *ints;
@@ -215,6 +215,12 @@ extern const ZsColumnVector *zsprobe_int_vector(const ZsGroupKey *key, ZsInput *
 extern bool zsprobe_part_leave(const ZsProbeTable *table, const ZsGroupKey *keys, ZsInput *input,
 							   uint64 *sel);
 extern bool zsprobe_part_has(const ZsProbeTable *table, const Datum *values, const bool *isnull);
+
+/* ---- probe_pack.c ---- */
+
+extern const int64 *zsprobe_pack(const ZsProbeTable *table, const ZsGroupKey *keys,
+								 ZsInput *input, uint64 *rows, int64 *store);
+extern bool zsprobe_pack_row(const ZsProbeTable *table, const Datum *values, int64 *packed);
 
 /* ---- probe_store.c ---- */
 

@@ -15,7 +15,6 @@
 #include "postgres.h"
 
 #include "probe_internal.h"
-#include "zs_attr.h"
 
 /* The first row with the integer; ZS_NO_ROW: none. */
 static inline uint32
@@ -35,23 +34,24 @@ static bool
 look_up_array(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
 			  uint64 *found)
 {
-	const ZsColumnVector *vector = zsprobe_int_vector(&table->probe_keys[0], probe, sel);
+	int64		store[ZS_KERNEL_ROWS];
+	uint64		keyed[ZS_KERNEL_WORDS];
+	const int64 *values;
 	uint64		min = (uint64) table->min;
 	uint64		range = (uint64) table->max - min;
 
-	if (vector == NULL)
+	zskernel_bits_copy(keyed, sel);
+	values = zsprobe_pack(table, table->probe_keys, probe, keyed, store);
+	if (values == NULL)
 		return false;
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
-		uint64		rows = sel[w];
 		uint64		hits = 0;
 
-		if (vector->has_nulls)
-			rows &= ~vector->nulls[w];
-		for (; rows != 0; rows &= rows - 1)
+		for (uint64 rows = keyed[w]; rows != 0; rows &= rows - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(rows);
-			uint64		offset = (uint64) vector->vals[row] - min;
+			uint64		offset = (uint64) values[row] - min;
 			uint32		partner = offset <= range ? table->array[offset] : ZS_NO_ROW;
 
 			partners[row] = partner;
@@ -67,22 +67,22 @@ static bool
 look_up_ints(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *partners,
 			 uint64 *found)
 {
-	const ZsColumnVector *vector = zsprobe_int_vector(&table->probe_keys[0], probe, sel);
+	int64		store[ZS_KERNEL_ROWS];
+	const int64 *values;
 	uint64		rows[ZS_KERNEL_WORDS];
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		places[ZS_KERNEL_ROWS];
 	uint32		n;
 
-	if (vector == NULL)
-		return false;
 	zskernel_bits_copy(rows, sel);
-	if (vector->has_nulls)
-		zskernel_bits_andnot(rows, vector->nulls);
+	values = zsprobe_pack(table, table->probe_keys, probe, rows, store);
+	if (values == NULL)
+		return false;
 	n = zskernel_bits_list(rows, list);
 	zskernel_bits_clear(found);
 	for (uint32 i = 0; i < n; i++)
 	{
-		places[i] = zsprobe_table_place(table, vector->vals[list[i]]);
+		places[i] = zsprobe_table_place(table, values[list[i]]);
 		__builtin_prefetch(&table->slots[places[i]]);
 	}
 	for (uint32 i = 0; i < n; i++)
@@ -98,7 +98,7 @@ look_up_ints(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, uint32 *par
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		uint32		partner = find_int(table, vector->vals[list[i]], places[i]);
+		uint32		partner = find_int(table, values[list[i]], places[i]);
 
 		partners[list[i]] = partner;
 		if (partner != ZS_NO_ROW)
@@ -152,6 +152,7 @@ zsprobe_table_look_up(ZsProbeTable *table, ZsInput *probe, const uint64 *sel, ui
 uint32
 zsprobe_table_look_up_row(ZsProbeTable *table, const Datum *values, const bool *isnull)
 {
+	int64		value;
 	uint32		number;
 
 	Assert(table->nkeyed <= table->nrows);
@@ -162,19 +163,14 @@ zsprobe_table_look_up_row(ZsProbeTable *table, const Datum *values, const bool *
 		if (isnull[k])
 			return ZS_NO_ROW;
 	}
-	if (table->array != NULL)
-	{
-		int64		value = zsattr_value_to_int(values[0], table->probe_keys[0].width);
-		uint64		offset = (uint64) value - (uint64) table->min;
-
-		return offset <= (uint64) table->max - (uint64) table->min ? table->array[offset] :
-			ZS_NO_ROW;
-	}
 	if (table->by_ints)
 	{
-		int64		value = zsattr_value_to_int(values[0], table->probe_keys[0].width);
-
-		return find_int(table, value, zsprobe_table_place(table, value));
+		if (!zsprobe_pack_row(table, values, &value))
+			return ZS_NO_ROW;
+		if (table->array == NULL)
+			return find_int(table, value, zsprobe_table_place(table, value));
+		return (uint64) value - (uint64) table->min <= (uint64) table->max - (uint64) table->min ?
+			table->array[(uint64) value - (uint64) table->min] : ZS_NO_ROW;
 	}
 	number = zsagg_groups_assign_row(table->groups, values, isnull);
 	if (number == ZS_NO_GROUP)

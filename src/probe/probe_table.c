@@ -3,12 +3,12 @@
  * probe_table.c
  *	  The rows of a join's build side, and how they are found by their keys.
  *
- * Rows lie by columns, of those that are wanted (probe_store.c).  Where the key is one integer and
- * its values lie in a range that is not much larger than there are rows, an array has the row of
- * each value, which DuckDB calls a perfect hash join; else an open hash table has it.  All other
- * keys are groups (zs_agg_group.h): they have one normal form, strings are looked up once for each
- * entry of a dictionary, and a group's number is that of its row as long as no keys are there
- * twice.
+ * Rows lie by columns, of those that are wanted (probe_store.c).  Where the keys are one integer
+ * (probe_pack.c) and its values lie in a range that is not much larger than there are rows, an
+ * array has the row of each value, which DuckDB calls a perfect hash join; else an open hash table
+ * has it.  All other keys are groups (zs_agg_group.h): they have one normal form, strings are
+ * looked up once for each entry of a dictionary, and a group's number is that of its row as long
+ * as no keys are there twice.
  *
  * A table may be filled with one part of the rows (probe_part.c).
  *
@@ -59,7 +59,7 @@ zsprobe_table_create(MemoryContext parent, TupleDesc desc, const Bitmapset *want
 	table->build_keys = build_keys;
 	table->probe_keys = probe_keys;
 	table->keep = keep;
-	table->by_ints = nkeys == 1 && build_keys[0].domain == ZS_DOMAIN_INT;
+	table->by_ints = zsprobe_keys_can_pack(nkeys, build_keys);
 	table->nparts = 1;
 	return table;
 }
@@ -244,16 +244,19 @@ create_groups(ZsProbeTable *table)
 static bool
 note_ints(ZsProbeTable *table, ZsInput *input, const uint64 *sel, const uint16 *list, uint32 n)
 {
-	const ZsColumnVector *vector = zsexpr_input_column(input, table->build_keys[0].attno,
-													   ZS_WANT_INT, sel);
+	int64		store[ZS_KERNEL_ROWS];
+	uint64		rows[ZS_KERNEL_WORDS];
+	const int64 *values;
 
-	if (vector == NULL || vector->vals == NULL || zs_vector_has_odd(vector, sel))
+	zskernel_bits_copy(rows, sel);
+	values = zsprobe_pack(table, table->build_keys, input, rows, store);
+	if (values == NULL)
 		return false;
 	if (table->nkeyed == 0)
-		table->min = table->max = vector->vals[list[0]];
+		table->min = table->max = values[list[0]];
 	for (uint32 i = 0; i < n; i++)
 	{
-		int64		value = vector->vals[list[i]];
+		int64		value = values[list[i]];
 
 		table->min = Min(table->min, value);
 		table->max = Max(table->max, value);
@@ -463,7 +466,8 @@ zsprobe_table_fill(ZsProbeTable *table, ZsInput *input, bool by_rows, Size limit
 	table->by_rows = by_rows;
 	if (!table->by_ints)
 		create_groups(table);
-	else if (table->columns[table->build_keys[0].attno - 1].wanted)
+	else if (table->nkeys == 1 &&
+			 table->columns[table->build_keys[0].attno - 1].wanted)
 		table->ints = &table->columns[table->build_keys[0].attno - 1].ints;
 	while ((batch = zsexpr_input_next(input)) != NULL)
 	{
