@@ -174,10 +174,12 @@
 #define ZS_COST_PER_INPUT_COLUMN	0.0003
 
 /*
- * Joins by batches: a row that is put into a table by columns, with its key (30 ns).  Looks into it
- * are those into the table of groups.
+ * Joins by batches: a row that is put into a table by columns, with its key (15 to 50 ns), and what
+ * it takes more where keys are not one integer (probe_pack.c; 150 ns).  Looks into it are those
+ * into the table of groups.
  */
 #define ZS_COST_PER_BUILD_ROW	0.006
+#define ZS_COST_PER_BUILD_GROUP	0.03
 
 /*
  * A table that memory has no room for is made in so many parts at most, for each of which both
@@ -205,6 +207,14 @@
  * be dear since a table is read by each process, and to gain little where few rows are expected.
  */
 #define ZS_BATCHES_REGRET_FACTOR	1.25
+
+/*
+ * ... and so many times where rows are joined by workers below, who divide what core charges by 2.4
+ * if there are two.  With as many processors as processes they take half as long for it, and hand
+ * over rows.  Of TPC-H's Q10, Q14 and Q21 and TPC-DS's Q11 a unit of cost of one process by
+ * batches took 2.4 to 6 us, one of three processes row by row 7 to 26, on two processors.
+ */
+#define ZS_WORKERS_REGRET_FACTOR	2.5
 
 /*
  * Making a row of a group, and taking it of another process, which reads it, looks for its group
@@ -308,6 +318,13 @@
  * where ten millions were expected.
  */
 #define ZS_SHARE_TO_BEGIN		0.5
+
+/*
+ * So many times the cost of a loop's first rows those of a merge join may cost in its place.
+ * TPC-DS's Q11, with its inputs by batches, compared 187 million pairs of rows for 100 in an order,
+ * which were believed to cost 24,959; a merge join 30,169.
+ */
+#define ZS_ORDER_REGRET_FACTOR	2.0
 
 /*
  * The hash join of an adaptive one is that for so many times the expected rows, and for so many at

@@ -38,6 +38,7 @@ extern bool zsnode_scan_is_lookup(const Path *path);
 extern bool zsnode_scan_leaves_out(const Path *path);
 extern Path *zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns,
 									   double share, double vectors);
+extern Path *zsnode_scan_whole_path(PlannerInfo *root, const Path *path);
 extern Path *zsnode_scan_batches_path(const Path *path);
 
 /* node_scan_report.c */

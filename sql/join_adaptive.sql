@@ -225,6 +225,38 @@ select adapts('select g, l.* from generate_series(1, 4) g, lateral (with w as ma
 	where o.t = ''T'' || g) l');
 reset join_collapse_limit;
 
+-- The first rows in an order: a merge join has them nearly as soon as a loop that compares all
+-- rows, which is believed to find many partners at once.
+create table a_z (k text, y int, v int) using zedstore;
+insert into a_z select 'k' || g * 7919 % 20000, g % 2, g % 100 from generate_series(1, 40000) g;
+create table b_z (k text, y int, v int) using zedstore;
+insert into b_z select 'k' || g * 7919 % 20000, g % 2, g % 100 from generate_series(1, 8000) g;
+vacuum analyze a_z, b_z;
+create function test.loops(query text) returns int language plpgsql as $$
+declare
+	line text;
+	loops int := 0;
+begin
+	for line in execute 'explain (costs off) ' || query loop
+		loops := loops + (line ~ 'Nested Loop')::int;
+	end loop;
+	return loops;
+end $$;
+create view sums as select k, y, sum(v) as s, 'a' as c from a_z group by k, y union all
+	select k, y, sum(v), 'b' from b_z group by k, y;
+create view ordered as select p.k, p.s from sums p, sums q, sums r, sums t
+	where p.k = q.k and p.k = r.k and p.k = t.k and p.c = 'a' and q.c = 'a' and r.c = 'b'
+	and t.c = 'b' and p.y = 0 and q.y = 1 and r.y = 0 and t.y = 1 and q.s > 0 and r.s > 0
+	and case when r.s > 0 then t.s * 1.0 / r.s else 0 end >
+		case when q.s > 0 then p.s * 1.0 / q.s else 0 end order by p.k limit 100;
+select test.loops('select * from ordered');
+set zedstore.enable_robust_joins = off;
+select test.loops('select * from ordered') > 0 as loops;
+reset zedstore.enable_robust_joins;
+drop view ordered;
+drop view sums;
+drop function test.loops;
+
 -- of workers each one turns by itself
 set max_parallel_workers_per_gather = 2;
 set parallel_setup_cost = 0;

@@ -20,7 +20,8 @@
  *
  * Not where the first rows are all that is wanted: a loop can return one after two reads.  If they
  * are the first in an order, that goes for loops that return rows in an order, and have begun with
- * that when the hash join has not.
+ * that when the hash join has not.  But not if a merge join returns them nearly as soon: it takes
+ * no longer where there are fewer partners than expected, and the loop compares each row with each.
  *
  * Babu, Bizarro and DeWitt, "Proactive Re-optimization" (2005), choose plans by what they cost over
  * a range of estimates; this is the case of two plans, one of which is nearly flat.
@@ -105,6 +106,42 @@ is_in_order(const ZsJoinPair *pair, const Path *path, const Path *other)
 		linitial(path->pathkeys) == linitial(pair->root->query_pathkeys);
 }
 
+/* What it costs to get those rows of the path that are asked for, if these are the first ones. */
+static Cost
+first_rows_cost(const PlannerInfo *root, const Path *path)
+{
+	double		share = root->tuple_fraction < 1 ? root->tuple_fraction :
+		root->tuple_fraction / Max(path->rows, 1);
+
+	Assert(root->tuple_fraction > 0);
+	return path->startup_cost + Min(share, 1) * (path->total_cost - path->startup_cost);
+}
+
+/*
+ * Is there another path than a loop, in an order of the query's, that returns the first rows about
+ * as soon, and all of them sooner?
+ */
+static bool
+has_ordered_other(const ZsJoinPair *pair, const List *pathlist, const Path *loop)
+{
+	const PlannerInfo *root = pair->root;
+	ListCell   *lc;
+
+	Assert(root->query_pathkeys != NIL);
+	foreach(lc, pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (!IsA(path, NestPath) && path->param_info == NULL && path->pathkeys != NIL &&
+			linitial(path->pathkeys) == linitial(root->query_pathkeys) &&
+			zs_path_disabled(path) <= zs_path_disabled(loop) &&
+			path->total_cost <= loop->total_cost &&
+			first_rows_cost(root, path) <= ZS_ORDER_REGRET_FACTOR * first_rows_cost(root, loop))
+			return true;
+	}
+	return false;
+}
+
 /* Is the loop's cost less than that of other by so little that it is not worth the risk? */
 static bool
 is_bounded(const Path *loop, const Path *other)
@@ -142,7 +179,11 @@ drop_from(const ZsJoinPair *pair, List **pathlist, const Path *best)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!is_risky(pair, path) || is_in_order(pair, path, best) || !is_bounded(path, best))
+		if (!is_risky(pair, path))
+			continue;
+		if (is_in_order(pair, path, best) ?
+			!IsA(path, NestPath) || !has_ordered_other(pair, *pathlist, path) :
+			!is_bounded(path, best))
 			continue;
 		*pathlist = foreach_delete_current(*pathlist, lc);
 		ndropped++;

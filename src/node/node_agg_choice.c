@@ -49,9 +49,12 @@ gathers_all(const Path *path)
 	return IsA(path, GatherPath) || IsA(path, GatherMergePath);
 }
 
-/* Does core's path sort, hash or hand over all rows of the relation? */
+/*
+ * Does core's path sort, hash or hand over all rows of the relation?  Or does it, though workers
+ * aggregate what they find, make rows of what could stay batches?
+ */
 static bool
-takes_all_rows(const RelOptInfo *rel, const Path *path)
+takes_all_rows(const RelOptInfo *rel, const Path *path, bool by_batches)
 {
 	if (IsA(path, AggPath))
 	{
@@ -61,7 +64,7 @@ takes_all_rows(const RelOptInfo *rel, const Path *path)
 		if (zs_has_eager_groups(rel) && DO_AGGSPLIT_COMBINE(agg->aggsplit))
 			return false;
 		if (agg->aggstrategy == AGG_PLAIN)
-			return !DO_AGGSPLIT_COMBINE(agg->aggsplit) && gathers_all(agg->subpath);
+			return DO_AGGSPLIT_COMBINE(agg->aggsplit) ? by_batches : gathers_all(agg->subpath);
 		return agg->aggstrategy == AGG_HASHED ||
 			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
 	}
@@ -80,7 +83,6 @@ takes_all_rows(const RelOptInfo *rel, const Path *path)
 void
 zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, Cost cost, bool by_batches)
 {
-	double		factor = by_batches ? ZS_BATCHES_REGRET_FACTOR : ZS_AGG_REGRET_FACTOR;
 	ListCell   *lc;
 
 	Assert(ours->param_info == NULL && cost <= ours->total_cost);
@@ -90,8 +92,11 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, Cost cost
 	foreach(lc, query->grouped_rel->pathlist)
 	{
 		const Path *path = lfirst(lc);
+		double		factor = by_batches ? zsnode_spine_regret_factor(path, ours) :
+			ZS_AGG_REGRET_FACTOR;
 
-		if (takes_all_rows(query->rel, path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
+		if (takes_all_rows(query->rel, path, by_batches) &&
+			zs_path_disabled(ours) <= zs_path_disabled(path) &&
 			cost <= factor * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
 																  lc);

@@ -103,19 +103,14 @@ zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor)
 							   clamp_row_est(query->rel->rows / divisor), NULL, NULL);
 }
 
-/*
- * Core's last step over a path, above the partial one, that returns partial aggregates; what it
- * costs.
- */
-static Cost
-add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy strategy,
-			   List *clauses)
+/* Core's last step over a path, above the partial one, that returns partial aggregates. */
+static Path *
+final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy strategy, List *clauses)
 {
 	PlannerInfo *root = query->root;
 	List	   *having = (List *) query->extra->havingQual;
 	AggClauseCosts costs = {0};
 	Path	   *final;
-	Cost		cost;
 
 	Assert((strategy == AGG_PLAIN) == (clauses == NIL));
 	if (root->parse->hasAggs)
@@ -135,33 +130,31 @@ add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy s
 		final->startup_cost = partial->startup_cost;
 		final->total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
-	cost = final->total_cost;
-	add_path(query->grouped_rel, final);
-	return cost;
+	return final;
 }
 
-/* Core's last step over the path in all ways; what the cheapest costs. */
-static Cost
-add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
+/* Core's last step over the path in all ways. */
+static List *
+final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 {
 	PlannerInfo *root = query->root;
-	List	   *pathkeys;
-	Cost		cost = ZS_COST_NEVER;
+	List	   *result = NIL;
 
 	if (query->keys == NIL)
-		return add_final_path(query, partial, path, AGG_PLAIN, NIL);
+		return list_make1(final_path(query, partial, path, AGG_PLAIN, NIL));
 	if ((query->extra->flags & GROUPING_CAN_USE_HASH) != 0)
-		cost = add_final_path(query, partial, path, AGG_HASHED, root->processed_groupClause);
+		result = lappend(result, final_path(query, partial, path, AGG_HASHED,
+											root->processed_groupClause));
 	if ((query->extra->flags & GROUPING_CAN_USE_SORT) != 0)
 	{
 		/* without the columns by which the inputs of aggregates are ordered */
-		pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
-		cost = Min(cost, add_final_path(query, partial,
-										(Path *) create_sort_path(root, query->parent, path,
-																  pathkeys, -1.0),
-										AGG_SORTED, root->processed_groupClause));
+		List	   *pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
+
+		path = (Path *) create_sort_path(root, query->parent, path, pathkeys, -1.0);
+		result = lappend(result, final_path(query, partial, path, AGG_SORTED,
+											root->processed_groupClause));
 	}
-	return cost;
+	return result;
 }
 
 /* What workers cost more to begin with than core charges; tests have costs of their own. */
@@ -194,21 +187,43 @@ gather(const ZsAggQuery *query, Path *partial, bool by_batches)
 /*
  * Adds the plans that combine the groups of the processes of the partial path: core's final step
  * above Gather.  by_batches: no rows are made below it.  What the cheapest of them costs, without
- * the beginning of workers.
+ * the beginning of workers; ZS_COST_NEVER if there is none.
  */
 Cost
 zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial, bool by_batches)
 {
-	return add_final_paths(query, partial, gather(query, partial, by_batches)) -
-		beginning_cost(by_batches);
+	List	   *paths = final_paths(query, partial, gather(query, partial, by_batches));
+	const Path *cheapest = NULL;
+	Cost		cost;
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (cheapest == NULL || path->total_cost < cheapest->total_cost)
+			cheapest = path;
+	}
+	if (cheapest == NULL)
+		return ZS_COST_NEVER;
+	cost = cheapest->total_cost - beginning_cost(by_batches);
+	if (by_batches)
+		zsnode_agg_drop_risky_paths(query, cheapest, cost, true);
+	foreach(lc, paths)
+		add_path(query->grouped_rel, lfirst(lc));
+	return cost;
 }
 
 /* As zsnode_agg_add_gathered(), for a partial path of one process: without Gather. */
 void
 zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial)
 {
+	List	   *paths = final_paths(query, partial, partial);
+	ListCell   *lc;
+
 	Assert(partial->parallel_workers == 0);
-	(void) add_final_paths(query, partial, partial);
+	foreach(lc, paths)
+		add_path(query->grouped_rel, lfirst(lc));
 }
 
 /* ---- a node of ours above Gather ---------------------------------------------------------- */

@@ -98,7 +98,8 @@ extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *our
 
 /* ---- node_agg_spine_path.c ---- */
 
-extern Path *zsnode_spine_path(Path *path);
+extern double zsnode_spine_regret_factor(const Path *path, const Path *ours);
+extern Path *zsnode_spine_path(PlannerInfo *root, Path *path, bool whole);
 
 /* ---- node_agg_partition.c ---- */
 

@@ -338,50 +338,62 @@ find_spec(const ZsAggQuery *query, const PathTarget *columns, RowSpec *spec, boo
 }
 
 /*
- * The cheapest of the paths whose joins are done by batches; false if there is none, or one that
- * settings speak against.
+ * Takes the path for *best if its joins are done by batches, for less; cheapest: a path that
+ * settings do not speak against.  whole: by one process.
  */
-static bool
-find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest, List *paths,
-			 RowInput *batches)
+static void
+try_batches(PlannerInfo *root, const Path *cheapest, Path *path, bool whole, Path **best)
 {
-	ListCell   *lc;
-
-	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
-	*batches = (RowInput) {NULL, true};
-	foreach(lc, paths)
-	{
-		Path	   *path = zsnode_spine_path(lfirst(lc));
-
-		if (path != NULL && zs_path_disabled(path) <= zs_path_disabled(cheapest) &&
-			(batches->path == NULL || path->total_cost < batches->path->total_cost))
-			batches->path = path;
-	}
-	/* asked last: most queries have no such joins */
-	if (batches->path != NULL && (!inputs_have_programs(spec->inputs) ||
-								  !zsnode_agg_may_read_twice(query->root)))
-		batches->path = NULL;
-	return batches->path != NULL;
+	path = zsnode_spine_path(root, path, whole);
+	if (path != NULL && zs_path_disabled(path) <= zs_path_disabled(cheapest) &&
+		(*best == NULL || path->total_cost < (*best)->total_cost))
+		*best = path;
 }
 
 /*
- * Whose rows are taken: those of the cheapest path, or of one of the paths whose joins are done by
- * batches.  Where few rows are expected both cost much the same, and if more come batches take a
+ * The cheapest of the paths whose joins are done by batches; NULL if there is none, or one that
+ * settings speak against.  One process can do what those in partial do, if they are given: core has
+ * dropped the same joins of one process where rows that workers hand over are believed to cost
+ * less.
+ */
+static RowInput
+find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest, List *paths,
+			 List *partial)
+{
+	RowInput	batches = {NULL, true};
+	ListCell   *lc;
+
+	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
+	foreach(lc, paths)
+		try_batches(query->root, cheapest, lfirst(lc), false, &batches.path);
+	foreach(lc, partial)
+		try_batches(query->root, cheapest, lfirst(lc), true, &batches.path);
+	/* asked last: most queries have no such joins */
+	if (batches.path != NULL && (!inputs_have_programs(spec->inputs) ||
+								 !zsnode_agg_may_read_twice(query->root)))
+		batches.path = NULL;
+	return batches;
+}
+
+/*
+ * Whose rows are taken: those of the cheapest path, or batches of joins, if there are any (path
+ * not NULL).  Where few rows are expected both cost much the same, and if more come batches take a
  * third of the time, or less; so these are taken for somewhat more.  ngroups: of the rows;
  * parallel_cost: of a plan by batches that there is already, which is as good a reason to leave
  * rows out.  The path is NULL if that is to be the only plan.
  */
 static RowInput
-choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest, List *paths,
-			 double ngroups, Cost parallel_cost)
+choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest,
+			 const RowInput *batches, double ngroups, Cost parallel_cost)
 {
 	RowInput	rows = {cheapest, false};
-	RowInput	batches;
-	Cost		most = ZS_BATCHES_REGRET_FACTOR * rows_cost(query, spec, &rows, ngroups);
+	Cost		rows_only = rows_cost(query, spec, &rows, ngroups);
+	Cost		most;
 
-	if (!find_batches(query, spec, cheapest, paths, &batches))
-		return parallel_cost <= most ? batches : rows;
-	return Min(rows_cost(query, spec, &batches, ngroups), parallel_cost) <= most ? batches : rows;
+	if (batches->path == NULL)
+		return parallel_cost <= ZS_BATCHES_REGRET_FACTOR * rows_only ? *batches : rows;
+	most = zsnode_spine_regret_factor(cheapest, batches->path) * rows_only;
+	return Min(rows_cost(query, spec, batches, ngroups), parallel_cost) <= most ? *batches : rows;
 }
 
 /* Is it worth while to aggregate these rows by batches? */
@@ -401,6 +413,7 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 							Path *child, double ngroups)
 {
 	RowSpec		spec;
+	RowInput	batches;
 	RowInput	input;
 	bool		divisible;
 	bool		worth;
@@ -408,7 +421,8 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 	if (child->param_info != NULL ||
 		!find_spec(query, child->pathtarget, &spec, &divisible, &worth) || !divisible)
 		return NULL;
-	input = choose_input(query, &spec, child, list_make1(child), ngroups, ZS_COST_NEVER);
+	batches = find_batches(query, &spec, child, list_make1(child), NIL);
+	input = choose_input(query, &spec, child, &batches, ngroups, ZS_COST_NEVER);
 	if (!is_worth(&input, worth))
 		return NULL;
 	return make_row_path(query, target, aggrefs, &input, ngroups, ZS_SPLIT_FOR_CORE);
@@ -416,11 +430,13 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 
 /*
  * Adds the plans in which processes aggregate parts of the rows; false if there are none.  worth:
- * as in can_run(); *cost: what the cheapest costs of those that go by batches, without the
- * beginning of workers; ZS_COST_NEVER if there is none.
+ * as in can_run(); whole: the path by which one process joins by batches, NULL if there is none,
+ * beside which others that join row by row have to gain much; *cost: what the cheapest costs of
+ * those that go by batches, without the beginning of workers; ZS_COST_NEVER if there is none.
  */
 static bool
-add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cost *cost)
+add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth,
+				   const CustomPath *whole, Cost *cost)
 {
 	RelOptInfo *rel = query->rel;
 	Path	   *cheapest = linitial(rel->partial_pathlist);
@@ -429,6 +445,7 @@ add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cos
 	ZsAggSplit	split = zsnode_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
 	List	   *aggrefs = NIL;
 	PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
+	RowInput	batches;
 	RowInput	input;
 	CustomPath *path;
 	Cost		total;
@@ -436,8 +453,13 @@ add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cos
 	*cost = ZS_COST_NEVER;
 	if (lacks_column((Node *) spec->inputs, cheapest->pathtarget->exprs))
 		return false;
-	input = choose_input(query, spec, cheapest, rel->partial_pathlist, npartial, ZS_COST_NEVER);
+	batches = find_batches(query, spec, cheapest, rel->partial_pathlist, NIL);
+	input = choose_input(query, spec, cheapest, &batches, npartial, ZS_COST_NEVER);
 	if (!is_worth(&input, worth))
+		return false;
+	if (whole != NULL && !input.by_batches && zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
+		whole->path.total_cost <= ZS_WORKERS_REGRET_FACTOR *
+		(parallel_setup_cost + rows_cost(query, spec, &input, npartial)))
 		return false;
 	path = make_row_path(query, target, aggrefs, &input, npartial, split);
 	path->path.parallel_workers = input.path->parallel_workers;
@@ -450,14 +472,19 @@ add_parallel_paths(const ZsAggQuery *query, const RowSpec *spec, bool worth, Cos
 	return true;
 }
 
-/* Adds paths over rows of the input: of its cheapest path, or of one that goes by batches. */
+/*
+ * Adds paths over rows of the input: of its cheapest path, or of one that goes by batches.  Core's
+ * paths for which this can stand in go before others of ours are there, which are none of these.
+ */
 void
 zsnode_agg_add_row_paths(const ZsAggQuery *query)
 {
 	RelOptInfo *rel = query->rel;
 	Path	   *cheapest = rel->cheapest_total_path;
 	RowSpec		spec;
+	RowInput	batches;
 	RowInput	input;
+	CustomPath *whole = NULL;
 	CustomPath *path;
 	bool		divisible;
 	bool		worth;
@@ -466,17 +493,23 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	if (cheapest == NULL || cheapest->param_info != NULL ||
 		!find_spec(query, cheapest->pathtarget, &spec, &divisible, &worth))
 		return;
+	batches = find_batches(query, &spec, cheapest, rel->pathlist, rel->partial_pathlist);
+	input = choose_input(query, &spec, cheapest, &batches, query->ngroups, ZS_COST_NEVER);
+	if (batches.path != NULL)
+		whole = make_row_path(query, query->target, query->aggrefs, &batches, query->ngroups,
+							  ZS_SPLIT_NONE);
+	if (input.by_batches && is_worth(&input, worth))
+		zsnode_agg_drop_risky_paths(query, &whole->path, whole->path.total_cost, true);
 	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL &&
-		add_parallel_paths(query, &spec, worth, &parallel_cost) &&
+		add_parallel_paths(query, &spec, worth, whole, &parallel_cost) &&
 		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 		return;
-	input = choose_input(query, &spec, cheapest, rel->pathlist, query->ngroups, parallel_cost);
+	input = choose_input(query, &spec, cheapest, &batches, query->ngroups, parallel_cost);
 	if (input.path == NULL || !is_worth(&input, worth))
 		return;
-	path = make_row_path(query, query->target, query->aggrefs, &input, query->ngroups,
-						 ZS_SPLIT_NONE);
-	if (query->keys != NIL || input.by_batches)
-		zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost,
-									input.by_batches);
+	path = input.by_batches ? whole :
+		make_row_path(query, query->target, query->aggrefs, &input, query->ngroups, ZS_SPLIT_NONE);
+	if (!input.by_batches && query->keys != NIL)
+		zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost, false);
 	add_path(query->grouped_rel, &path->path);
 }

@@ -56,6 +56,8 @@ ZsHashOfPath zsnode_spine_hash_of = NULL;
 /* What is known of all joins so far. */
 typedef struct SpinePaths
 {
+	PlannerInfo *root;
+	bool		of_all;			/* one process returns the rows of all, whatever the paths say */
 	int			njoins;
 	double		memory;			/* bytes that their tables are expected to take */
 	bool		whole;			/* one of them cannot come in parts */
@@ -135,13 +137,22 @@ key_has_program(Node *key)
 		zsprobe_can_project(ExecTypeFromExprList(columns), list_make1(program));
 }
 
+/* What is known of a join's keys. */
+typedef struct JoinKeys
+{
+	bool		divide;			/* rows can be divided by one of them */
+	bool		pack;			/* they are one integer */
+} JoinKeys;
+
 /*
- * Are the join's keys those that rows are looked up by, and can they be computed by batches?
- * *divide: can rows be divided by one of them?
+ * Are the join's keys those that rows are looked up by, and can they be computed by batches?  As
+ * classify_keys() of node_agg_join_make.c.
  */
 static bool
-keys_are_known(const HashPath *join, bool *divide)
+keys_are_known(const HashPath *join, JoinKeys *keys)
 {
+	ZsGroupKey	inner[ZS_MAX_GROUP_KEYS];
+	int			nkeys = 0;
 	ListCell   *lc;
 
 	if (join->path_hashclauses == NIL || list_length(join->path_hashclauses) > ZS_MAX_GROUP_KEYS)
@@ -155,14 +166,18 @@ keys_are_known(const HashPath *join, bool *divide)
 		bool		outer_is_left = bms_is_subset(rinfo->left_relids,
 												  join->jpath.outerjoinpath->parent->relids);
 		ZsGroupKey	outer;
-		ZsGroupKey	inner;
 
 		if (contain_subplans((Node *) clause) ||
-			!key_has_program(outer_is_left ? left : right) || !classify_key(left, clause, &outer) ||
-			!classify_key(right, clause, &inner) || !zsprobe_keys_match(&outer, &inner))
+			(nkeys > 0 && zsscan_expression_may_raise((Node *) clause, NULL)) ||
+			!key_has_program(outer_is_left ? left : right) ||
+			!classify_key(outer_is_left ? left : right, clause, &outer) ||
+			!classify_key(outer_is_left ? right : left, clause, &inner[nkeys]) ||
+			!zsprobe_keys_match(&outer, &inner[nkeys]))
 			return false;
-		*divide |= zsprobe_keys_can_divide(1, &inner);
+		nkeys++;
 	}
+	keys->divide = zsprobe_keys_can_divide(nkeys, inner);
+	keys->pack = zsprobe_keys_can_pack(nkeys, inner);
 	return true;
 }
 
@@ -202,6 +217,8 @@ is_of_scans(const Path *path)
 		case T_SeqScan:
 		case T_BitmapHeapScan:
 			return path->param_info == NULL;
+		case T_Gather:
+			return is_of_scans(((const GatherPath *) path)->subpath);
 		case T_HashJoin:
 			return is_of_scans(((const JoinPath *) path)->outerjoinpath) &&
 				is_of_scans(((const JoinPath *) path)->innerjoinpath);
@@ -243,20 +260,24 @@ rereads(const Path *path)
 
 /*
  * The inner side of the join, as one process reads all of it; NULL: there is no path for that, or
- * the processes have to know together which of its rows have found a partner.
+ * the processes have to know together which of its rows have found a partner.  of_all: there is one
+ * process.
  */
 static Path *
-whole_inner(const HashPath *join)
+whole_inner(const HashPath *join, bool of_all)
 {
 	JoinType	jointype = join->jpath.jointype;
 	Path	   *inner = join->jpath.innerjoinpath;
 
 	if (!join->jpath.path.parallel_aware)
 		return inner;
-	if (jointype != JOIN_INNER && jointype != JOIN_SEMI && jointype != JOIN_LEFT &&
-		jointype != JOIN_ANTI)
+	if (of_all)
+		inner = inner->parent->cheapest_total_path;
+	else if (jointype == JOIN_INNER || jointype == JOIN_SEMI || jointype == JOIN_LEFT ||
+			 jointype == JOIN_ANTI)
+		inner = get_cheapest_parallel_safe_total_inner(inner->parent->pathlist);
+	else
 		return NULL;
-	inner = get_cheapest_parallel_safe_total_inner(inner->parent->pathlist);
 	return inner != NULL && is_of_scans(inner) ? inner : NULL;
 }
 
@@ -276,26 +297,90 @@ table_size(const Path *inner)
 	return inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
 }
 
+/* Do workers join rows below, or hand them over? */
+static bool
+has_gather(const Path *path)
+{
+	check_stack_depth();
+	switch (path->pathtype)
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			return true;
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			return has_gather(((const JoinPath *) path)->outerjoinpath) ||
+				has_gather(((const JoinPath *) path)->innerjoinpath);
+		case T_Sort:
+			return has_gather(((const SortPath *) path)->subpath);
+		case T_Material:
+			return has_gather(((const MaterialPath *) path)->subpath);
+		default:
+			break;
+	}
+	if (IsA(path, ProjectionPath))
+		return has_gather(((const ProjectionPath *) path)->subpath);
+	if (IsA(path, AggPath))
+		return has_gather(((const AggPath *) path)->subpath);
+	if (IsA(path, GroupPath))
+		return has_gather(((const GroupPath *) path)->subpath);
+	if (IsA(path, CustomPath))
+	{
+		ListCell   *lc;
+
+		foreach(lc, ((const CustomPath *) path)->custom_paths)
+		{
+			if (has_gather(lfirst(lc)))
+				return true;
+		}
+	}
+	return false;
+}
+
+/*
+ * So many times the cost of the path, whose joins go row by row, may be that of a plan by batches,
+ * ours, in its place.
+ */
+double
+zsnode_spine_regret_factor(const Path *path, const Path *ours)
+{
+	Assert(path->param_info == NULL);
+	return has_gather(path) && !has_gather(ours) ? ZS_WORKERS_REGRET_FACTOR :
+		ZS_BATCHES_REGRET_FACTOR;
+}
+
 /* Sets what the join costs by batches. */
 static void
-cost_join(HashPath *join)
+cost_join(HashPath *join, const JoinKeys *keys)
 {
 	const Path *outer = join->jpath.outerjoinpath;
 	const Path *inner = join->jpath.innerjoinpath;
 	Path	   *result = &join->jpath.path;
 	List	   *others = list_difference_ptr(join->jpath.joinrestrictinfo,
 											 join->path_hashclauses);
+	bool		is_far = table_size(inner) > ZS_NEAR_TABLE;
+	Cost		build;
 	Cost		run;
 
 	Assert(!result->parallel_aware && inner->param_info == NULL);
 	run = outer->rows * (ZS_COST_PER_KEY * list_length(join->path_hashclauses) +
-						 (table_size(inner) > ZS_NEAR_TABLE ? ZS_COST_FAR_PROBE :
-						  ZS_COST_PROBE)) +
+						 (is_far ? ZS_COST_FAR_PROBE : ZS_COST_PROBE)) +
 		result->rows * (ZS_COST_PER_VALUE * list_length(inner->pathtarget->exprs) +
 						zscost_filter(others) + result->pathtarget->cost.per_tuple);
-	result->startup_cost = outer->startup_cost + inner->total_cost +
-		inner->rows * ZS_COST_PER_BUILD_ROW + result->pathtarget->cost.startup;
+	build = inner->rows * (ZS_COST_PER_BUILD_ROW + (is_far ? ZS_COST_FAR_PROBE : 0) +
+						   (keys->pack ? 0 : ZS_COST_PER_BUILD_GROUP));
+	result->startup_cost = outer->startup_cost + inner->total_cost + build +
+		result->pathtarget->cost.startup;
 	result->total_cost = result->startup_cost + outer->total_cost - outer->startup_cost + run;
+}
+
+/* Makes the path one of a single process, which returns what all of them have returned. */
+static void
+make_whole(Path *path)
+{
+	path->rows = clamp_row_est(path->rows * zscost_parallel_divisor(path->parallel_workers));
+	path->parallel_workers = 0;
 }
 
 /* A copy of the join with its sides by batches, where they can be; NULL: it cannot be done so. */
@@ -305,14 +390,14 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	JoinType	jointype = path->jpath.jointype;
 	TargetRule	below = rule == TARGET_COLUMNS || zsprobe_join_fills_build(jointype) ?
 		TARGET_COLUMNS : TARGET_HARMLESS;
-	Path	   *inner = whole_inner(path);
+	Path	   *inner = whole_inner(path, paths->of_all);
 	Path	   *outer;
 	Path	   *by_batches;
 	SpinePaths	above;
-	bool		divide = false;
+	JoinKeys	keys;
 	HashPath   *join;
 
-	if (inner == NULL || !keys_are_known(path, &divide) || !clauses_are_possible(&path->jpath))
+	if (inner == NULL || !keys_are_known(path, &keys) || !clauses_are_possible(&path->jpath))
 		return NULL;
 	outer = batches_path(paths, path->jpath.outerjoinpath, below);
 	if (outer == NULL)
@@ -320,7 +405,8 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	/* of rows that are read one by one there is a table as well */
 	above = *paths;
 	by_batches = batches_path(paths, inner, TARGET_ANY);
-	if (by_batches != NULL && by_batches->total_cost <= inner->total_cost)
+	if (by_batches != NULL &&
+		by_batches->total_cost <= inner->total_cost * zsnode_spine_regret_factor(inner, by_batches))
 		inner = by_batches;
 	else
 		*paths = above;
@@ -329,13 +415,29 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	join->jpath.outerjoinpath = outer;
 	join->jpath.innerjoinpath = inner;
 	join->jpath.path.parallel_aware = false;
+	if (paths->of_all)
+		make_whole(&join->jpath.path);
 	join->jpath.path.parallel_safe = path->jpath.path.parallel_safe && inner->parallel_safe;
 	join->inner_rows_total = inner->rows;
-	cost_join(join);
+	cost_join(join, &keys);
 	paths->njoins++;
 	paths->memory += table_size(inner);
-	paths->whole |= !divide || !rereads(inner);
+	paths->whole |= !keys.divide || !rereads(inner);
 	return &join->jpath.path;
+}
+
+/* batches_path() of what workers do below Gather: one process does it. */
+static Path *
+gathered_path(SpinePaths *paths, const GatherPath *path, TargetRule rule)
+{
+	bool		of_all = paths->of_all;
+	Path	   *result;
+
+	paths->of_all = true;
+	result = batches_path(paths, path->subpath, rule);
+	paths->of_all = of_all;
+	Assert(result == NULL || result->parallel_workers == 0);
+	return result;
 }
 
 /* A copy of the path with what it costs if its batches are taken; NULL: it has none. */
@@ -347,9 +449,13 @@ batches_path(SpinePaths *paths, Path *path, TargetRule rule)
 	check_stack_depth();
 	if (!target_is_possible(path->pathtarget, rule))
 		return NULL;
+	if (IsA(path, GatherPath))
+		return gathered_path(paths, (const GatherPath *) path, rule);
 	if (zsnode_scan_is_path(path))
 	{
 		paths->whole |= is_dear(path);
+		if (paths->of_all)
+			path = zsnode_scan_whole_path(paths->root, path);
 		return zsnode_scan_batches_path(path);
 	}
 	hash = hash_of(path);
@@ -375,40 +481,64 @@ charge_parts(const SpinePaths *paths, Path *path)
 }
 
 /*
+ * A copy of the projection, which takes no node of its own, of another path that returns the same
+ * columns.
+ */
+static Path *
+project(const ProjectionPath *projection, Path *below)
+{
+	ProjectionPath *copy = palloc(sizeof(ProjectionPath));
+	const PathTarget *columns = below->pathtarget;
+	Path	   *path = &copy->path;
+
+	Assert(projection->dummypp);
+	memcpy(copy, projection, sizeof(ProjectionPath));
+	copy->subpath = below;
+	path->rows = below->rows;
+	path->parallel_workers = below->parallel_workers;
+	path->parallel_safe &= below->parallel_safe;
+	path->startup_cost = below->startup_cost + path->pathtarget->cost.startup -
+		columns->cost.startup;
+	path->total_cost = below->total_cost + path->pathtarget->cost.startup - columns->cost.startup +
+		(path->pathtarget->cost.per_tuple - columns->cost.per_tuple) * below->rows;
+	return path;
+}
+
+/*
  * A copy of the path, joins without parameters, which are expected to go by batches below a node of
  * ours, with what it costs then; NULL: they are not.  A path below Gather stays one, with hash
- * tables of each process.  Reads system catalogs.
+ * tables of each process, unless whole says that one process is to do it all; so it does what the
+ * path gathers.  Reads system catalogs.
  */
 Path *
-zsnode_spine_path(Path *path)
+zsnode_spine_path(PlannerInfo *root, Path *path, bool whole)
 {
-	SpinePaths	paths = {0};
-	ProjectionPath *projection = NULL;
+	SpinePaths	paths = {.root = root,.of_all = whole};
+	const ProjectionPath *projection = NULL;
 	Path	   *result;
 
-	if (!zs_enable_vector_join)
+	if (!zs_enable_vector_join || path->param_info != NULL)
 		return NULL;
-	if (IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp)
+	for (;;)
 	{
-		projection = (ProjectionPath *) path;
-		path = projection->subpath;
+		if (IsA(path, ProjectionPath) && ((ProjectionPath *) path)->dummypp && projection == NULL)
+		{
+			projection = (ProjectionPath *) path;
+			path = ((ProjectionPath *) path)->subpath;
+		}
+		else if (IsA(path, GatherPath))
+		{
+			paths.of_all = true;
+			path = ((GatherPath *) path)->subpath;
+		}
+		else
+			break;
 	}
-	if (zsnode_scan_is_path(path) || path->param_info != NULL)
+	if (zsnode_scan_is_path(path))
 		return NULL;
 	result = batches_path(&paths, path, TARGET_ANY);
 	Assert(result == NULL || (paths.njoins > 0 && result->total_cost >= result->startup_cost));
 	if (result == NULL || !charge_parts(&paths, result))
 		return NULL;
-	if (projection != NULL)
-	{
-		ProjectionPath *copy = makeNode(ProjectionPath);
-
-		memcpy(copy, projection, sizeof(ProjectionPath));
-		copy->subpath = result;
-		copy->path.startup_cost += result->startup_cost - path->startup_cost;
-		copy->path.total_cost += result->total_cost - path->total_cost;
-		copy->path.parallel_safe &= result->parallel_safe;
-		result = &copy->path;
-	}
-	return result;
+	return projection != NULL ? project(projection, result) : result;
 }

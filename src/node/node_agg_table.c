@@ -195,6 +195,12 @@ zsnode_agg_add_table_paths(const ZsAggQuery *query)
 
 	if (!find_filter(query, &filter, &divisible))
 		return false;
+	path = zsnode_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
+								NIL, ZS_SPLIT_NONE);
+	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
+						query->ngroups);
+	/* before others of ours are there */
+	zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost, true);
 
 	/* as many workers as the best of core's partial paths has (cost_workers.c) */
 	foreach(lc, rel->partial_pathlist)
@@ -213,12 +219,6 @@ zsnode_agg_add_table_paths(const ZsAggQuery *query)
 		if (combining && zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
 	}
-
-	path = zsnode_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
-								NIL, ZS_SPLIT_NONE);
-	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
-						query->ngroups);
-	zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost, true);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }

@@ -519,6 +519,22 @@ zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, do
 	return &copy->path.path;
 }
 
+/* A copy of such a path (zsnode_scan_is_path()) by which one process returns all of its rows. */
+Path *
+zsnode_scan_whole_path(PlannerInfo *root, const Path *path)
+{
+	ScanPath   *copy = palloc(sizeof(ScanPath));
+	double		rows = path->rows * zscost_parallel_divisor(path->parallel_workers);
+
+	Assert(zsnode_scan_is_path(path));
+	memcpy(copy, path, sizeof(ScanPath));
+	copy->path.path.parallel_aware = false;
+	copy->path.path.parallel_workers = 0;
+	zs_path_add_disabled(&copy->path.path, -zs_path_disabled(path));
+	cost_scan(root, path->parent, copy, Min(rows / Max(path->parent->rows, 1), 1));
+	return &copy->path.path;
+}
+
 /*
  * A copy of such a path (zsnode_scan_is_path()) for a scan whose batches are taken as they are,
  * with what it costs then.
