@@ -137,9 +137,15 @@ num_expression(Table *table, const char *alias, int depth, bool safe)
 	}
 	a = expression(table, alias, NUM, depth - 1, safe);
 	b = expression(table, alias, NUM, depth - 1, safe);
-	switch (rnd(0, 11))
+	switch (rnd(0, 12))
 	{
 		case 0:
+			{
+				static const char *const divisors[] =
+					{"2", "-4", "100", "0.5", "0.0001", "12.50", "1e10", "1.000", "3", "0.7"};
+
+				return S("(%s / %s::numeric)", a, pick(divisors));
+			}
 		case 1:
 			return S("(%s + %s)", a, b);
 		case 2:

@@ -257,6 +257,11 @@ zsexpr_compile_call(ZsCompiler *compiler, Oid funcid, List *args, Oid collation)
 									   compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
 		case F_TEXTCAT:
 			return compile_concat(compiler, args);
+		case F_NUMERIC_DIV:
+			return zsexpr_compile_divide(compile_arg(compiler, linitial(args),
+													 ZS_DOMAIN_DECIMAL),
+										 compile_arg(compiler, lsecond(args),
+													 ZS_DOMAIN_DECIMAL));
 		default:
 			break;
 	}

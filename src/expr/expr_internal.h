@@ -33,6 +33,7 @@ typedef enum ZsExprKind
 	ZS_EXPR_FLOAT4_TO_8,
 	ZS_EXPR_DECIMAL_TO_FLOAT,
 	ZS_EXPR_ROUND,				/* a numeric to a display scale */
+	ZS_EXPR_DIVIDE,				/* a numeric by a constant: times value / 10^scale */
 	ZS_EXPR_DATE_ADD,			/* date + integer, date - integer */
 	ZS_EXPR_DATE_DIFF,
 	ZS_EXPR_DATE_TO_TIMESTAMP,
@@ -82,8 +83,14 @@ struct ZsExpr
 
 	/* CONST */
 	bool		isnull;
-	int64		value;			/* integer, pattern, numeric at scale, address of a string */
-	int			scale;			/* also ROUND, SCALED: the new one */
+	int64		value;			/* integer, pattern, numeric at scale, address of a string; also
+								 * DIVIDE */
+	int			scale;			/* also ROUND, SCALED: the new one, DIVIDE */
+
+	/* DIVIDE: the divisor's first digit of base 10000, its weight, and the display scale */
+	int			divisor_first;
+	int			divisor_weight;
+	int			divisor_scale;
 
 	ZsArith		op;				/* ARITH, DATE_ADD */
 	int64		limit;			/* ROUND: the result is smaller; 0: no limit.  TIME_PART */
@@ -121,6 +128,10 @@ extern void zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg);
 
 extern ZsExpr *zsexpr_compile_call(ZsCompiler *compiler, Oid funcid, List *args,
 								   Oid collation);
+
+/* expr_divide.c */
+
+extern ZsExpr *zsexpr_compile_divide(ZsExpr *arg, const ZsExpr *divisor);
 
 /* expr_time.c */
 

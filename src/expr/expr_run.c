@@ -117,23 +117,31 @@ values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale
 	return fits ? expr->scaled[argno] : NULL;
 }
 
-/* Display scales of sums and products, where those of rows differ. */
-static void
+/*
+ * Display scales of sums and products, where those of rows differ; false: one is larger than any
+ * that a vector has.
+ */
+static bool
 set_dscales(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b)
 {
 	uint8	   *dscales;
 
 	if (a->dscales == NULL && b->dscales == NULL)
-		return;
+		return true;
 	dscales = zsexpr_get_dscales(expr);
 	for (uint32 i = 0; i < expr->vector.nrows; i++)
 	{
 		int			x = zsexpr_dscale(a, i);
 		int			y = zsexpr_dscale(b, i);
 
-		dscales[i] = (uint8) (expr->op == ZS_ARITH_MUL ? x + y : Max(x, y));
+		int			dscale = expr->op == ZS_ARITH_MUL ? x + y : Max(x, y);
+
+		if (dscale > PG_UINT8_MAX)
+			return false;
+		dscales[i] = (uint8) dscale;
 	}
 	expr->vector.dscales = dscales;
+	return true;
 }
 
 static bool
@@ -148,7 +156,8 @@ run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b
 	vector->scale = expr->op == ZS_ARITH_MUL ? a->scale + b->scale : Max(a->scale, b->scale);
 	if (vector->scale > ZS_EXPR_MAX_SCALE)
 		return false;
-	set_dscales(expr, a, b);
+	if (!set_dscales(expr, a, b))
+		return false;
 	if (expr->op == ZS_ARITH_MUL)
 		return zskernel_mul_int64(8, x, y, vector->nrows, rows, expr->vals);
 	x = values_at_scale(expr, 0, a, vector->scale, rows);
@@ -260,6 +269,8 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 												expr->vals);
 		case ZS_EXPR_ROUND:
 			return run_round(expr, a, rows);
+		case ZS_EXPR_DIVIDE:
+			return zsexpr_run_divide(expr, a, rows);
 		case ZS_EXPR_DATE_TO_TIMESTAMP:
 			return zskernel_in_range_int64(a->vals, FIRST_DATE, LAST_TIMESTAMP_DATE, n, rows) &&
 				zskernel_scale_up_int64(a->vals, USECS_PER_DAY, n, rows, expr->vals);

@@ -54,6 +54,10 @@ extern void zsexpr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *
 extern Size zsexpr_string_limit(const ZsExpr *expr);
 extern void zsexpr_give_entries(ZsExpr *expr, const ZsColumnVector *coded);
 
+/* ---- divisions by constants (expr_divide.c) ---- */
+
+extern bool zsexpr_run_divide(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows);
+
 /* ---- choices (expr_choice.c) ---- */
 
 extern bool zsexpr_run_case(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel);

@@ -55,7 +55,10 @@ same_node(const ZsExpr *a, const ZsExpr *b)
 				memcmp((void *) a->value, (void *) b->value, VARSIZE_ANY((void *) a->value)) == 0;
 		default:
 			return a->scale == b->scale && a->op == b->op && a->limit == b->limit &&
-				a->usecs == b->usecs && a->field == b->field;
+				a->usecs == b->usecs && a->field == b->field && a->value == b->value &&
+				a->divisor_first == b->divisor_first &&
+				a->divisor_weight == b->divisor_weight &&
+				a->divisor_scale == b->divisor_scale;
 	}
 }
 
