@@ -156,8 +156,10 @@ create_joins(PlanState *node, PlanState *child, List *exprs, int least, bool exp
 
 	check_stack_depth();
 	spine = zsnode_spine_find(child, exprs, least);
+	/* the node above takes row by row what is no program; a table of an inner side does not */
 	if (spine == NULL ||
-		!zsprobe_can_project(zsnode_spine_desc(spine, spine->njoins), spine->exprs))
+		(least == 0 &&
+		 !zsprobe_can_project(zsnode_spine_desc(spine, spine->njoins), spine->exprs)))
 		return NULL;
 	joins = palloc0(sizeof(ZsAggJoins));
 	joins->njoins = spine->njoins;

@@ -60,6 +60,7 @@ typedef struct RowInput
 {
 	Path	   *path;
 	bool		by_batches;		/* its joins are done by the node (zsnode_spine_path()) */
+	bool		row_by_row;		/* there is an input that has to be computed so */
 } RowInput;
 
 /* ---- columns ------------------------------------------------------------------------- */
@@ -217,23 +218,32 @@ is_dear(const ZsAgg *agg, const RowSpec *spec)
 	return zsagg_ops_of(agg)->is_exact_sum;
 }
 
-/* Can the inputs be computed of columns, without a row? */
+/*
+ * Can the inputs be computed above joins by batches?  Not if one of them is a row, or must not be
+ * computed for some rows.  *programs: there are programs for all of them.
+ */
 static bool
-inputs_have_programs(const List *inputs)
+inputs_are_possible(const RowSpec *spec, bool *programs)
 {
 	RowSpec		below = {0};
 	List	   *exprs = NIL;
 	ListCell   *lc;
 
-	foreach(lc, inputs)
+	foreach(lc, spec->guards)
+	{
+		if (lfirst_int(lc) >= 0)
+			return false;
+	}
+	foreach(lc, spec->inputs)
 		exprs = lappend(exprs, replace_columns(lfirst(lc), &below));
 	foreach(lc, below.inputs)
 	{
 		if (IsA(lfirst(lc), Var) && lfirst_node(Var, lc)->varattno <= 0)
 			return false;
 	}
-	Assert(list_length(exprs) == list_length(inputs));
-	return zsprobe_can_project(ExecTypeFromExprList(below.inputs), exprs);
+	Assert(list_length(exprs) == list_length(spec->inputs));
+	*programs = zsprobe_can_project(ExecTypeFromExprList(below.inputs), exprs);
+	return true;
 }
 
 /* Does the path come from a scan of a table that has more than one stripe? */
@@ -292,7 +302,7 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, const RowInput *input, d
 	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
 	per_row = ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
-	if (input->by_batches)
+	if (input->by_batches && !input->row_by_row)
 		per_row += zscost_values(spec->inputs);
 	else
 		per_row += ZS_COST_PER_INPUT_ROW + inputs.per_tuple +
@@ -360,7 +370,8 @@ static RowInput
 find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest, List *paths,
 			 List *partial)
 {
-	RowInput	batches = {NULL, true};
+	RowInput	batches = {NULL, true, false};
+	bool		programs = true;
 	ListCell   *lc;
 
 	Assert(cheapest->param_info == NULL && list_length(spec->keys) == list_length(query->keys));
@@ -369,9 +380,10 @@ find_batches(const ZsAggQuery *query, const RowSpec *spec, const Path *cheapest,
 	foreach(lc, partial)
 		try_batches(query->root, cheapest, lfirst(lc), true, &batches.path);
 	/* asked last: most queries have no such joins */
-	if (batches.path != NULL && (!inputs_have_programs(spec->inputs) ||
+	if (batches.path != NULL && (!inputs_are_possible(spec, &programs) ||
 								 !zsnode_agg_may_read_twice(query->root)))
 		batches.path = NULL;
+	batches.row_by_row = !programs;
 	return batches;
 }
 
@@ -386,7 +398,7 @@ static RowInput
 choose_input(const ZsAggQuery *query, const RowSpec *spec, Path *cheapest,
 			 const RowInput *batches, double ngroups, Cost parallel_cost)
 {
-	RowInput	rows = {cheapest, false};
+	RowInput	rows = {cheapest, false, true};
 	Cost		rows_only = rows_cost(query, spec, &rows, ngroups);
 	Cost		most;
 

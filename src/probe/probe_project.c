@@ -5,7 +5,7 @@
  *
  * Most columns are columns below, and are handed through.  Others are programs, which run when
  * somebody asks; a batch for which one must not decide is taken row by row, through core's
- * expressions.
+ * expressions, and so are all where one is no program.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -25,7 +25,7 @@
 typedef struct ProjectColumn
 {
 	AttrNumber	below;			/* column of the input below; 0: expr and state */
-	ZsExpr	   *expr;
+	ZsExpr	   *expr;			/* NULL: no program */
 	ExprState  *state;
 } ProjectColumn;
 
@@ -84,6 +84,8 @@ project_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64
 	Assert(attno > 0 && attno <= input->desc->natts);
 	if (column->below > 0)
 		return zsexpr_input_column(project->below, column->below, want, sel);
+	if (column->expr == NULL)
+		return NULL;
 	vector = zsexpr_run(column->expr, project->below, sel, &project->counts);
 	return vector != NULL && has_form(vector, zsexpr_domain(column->expr), want) ? vector : NULL;
 }
@@ -164,8 +166,8 @@ zsprobe_can_project(TupleDesc below, List *exprs)
 }
 
 /*
- * An input with columns desc, which are the expressions over below (zsprobe_can_project()).  Memory
- * comes from the current context.
+ * An input with columns desc, which are the expressions over below; those without a program
+ * (zsprobe_can_project()) have no vectors.  Memory comes from the current context.
  */
 ZsInput *
 zsprobe_project_create(ZsInput *below, List *exprs, TupleDesc desc, EState *estate)
@@ -192,7 +194,6 @@ zsprobe_project_create(ZsInput *below, List *exprs, TupleDesc desc, EState *esta
 			continue;
 		}
 		column->expr = zsexpr_compile(below->desc, ZS_ROWS_VARNO, lfirst(lc));
-		Assert(column->expr != NULL);
 		column->state = ExecInitExpr(lfirst(lc), NULL);
 	}
 	return input;
