@@ -263,13 +263,16 @@ void
 zsnode_agg_joins_explain(const ZsAggJoins *joins, struct ExplainState *es)
 {
 	int			njoins = count_joins(joins);
+	List	   *tables;
 
 	if (es->format != EXPLAIN_FORMAT_TEXT || njoins > 0)
 		ExplainPropertyInteger("Joins by Batches", NULL, njoins, es);
 	if (!es->analyze || njoins == 0)
 		return;
+	tables = describe_tables(joins, NIL);
 	if (joins->given_up)
 		ExplainPropertyText("Join Tables", "too large", es);
-	else
-		ExplainPropertyList("Join Tables", describe_tables(joins, NIL), es);
+	/* there are none in a leader that had no part in it */
+	else if (es->format != EXPLAIN_FORMAT_TEXT || tables != NIL)
+		ExplainPropertyList("Join Tables", tables, es);
 }
