@@ -191,10 +191,17 @@ DROP TYPE topn_enum;
 CREATE FUNCTION topn_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
+	pages int;
+	least_pages int;
 BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
-	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int +
-		(plan->0->'Plan'->>'Shared Read Blocks')::int;
+	-- other sessions may make this one forget what it knows of the table, which it reads again
+	FOR i IN 1 .. 5 LOOP
+		EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+		pages := (plan->0->'Plan'->>'Shared Hit Blocks')::int +
+			(plan->0->'Plan'->>'Shared Read Blocks')::int;
+		least_pages := least(least_pages, pages);
+	END LOOP;
+	RETURN least_pages;
 END $$;
 CREATE TABLE topn_sorted (id bigint, t text) USING zedstore;
 INSERT INTO topn_sorted SELECT g * 65536::bigint + ('x' || substr(md5(g::text), 1, 4))::bit(16)::int,
