@@ -52,6 +52,7 @@ for my $what ('pg_default', 'pg_wal')
 	# -- killed: the server restarts
 	($session, $pid) = start_calibration($what);
 	kill 'KILL', $pid;
+	wait_for_restart($node);
 	$node->poll_query_until('postgres',
 		"select count(*) = 0 from pg_stat_activity where pid = $pid")
 	  or die 'the server did not come back';

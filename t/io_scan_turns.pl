@@ -148,7 +148,7 @@ ok(make_wait($first, $second, "$sum large"), 'it waits again');
 kill 'KILL', $second_pid;
 # a psql that is gone already cannot be written to
 eval { $_->{run}->finish } for $first, $second;
-$node->poll_query_until('postgres', 'select true') or die 'the server did not come back';
+wait_for_restart($node);
 is(value($slots), '0', 'killed');
 
 # -- the processes of a parallel query do not wait for each other

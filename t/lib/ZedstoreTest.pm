@@ -24,6 +24,7 @@ our @EXPORT = qw(
   standby_of
   kill_server
   kill_and_restart
+  wait_for_restart
   zs_check_all
   zs_problems
   wait_for_sql
@@ -141,6 +142,20 @@ sub kill_and_restart
 		$node->stop('fast', fail_ok => 1);
 	}
 	die 'the server did not start after kill -9';
+}
+
+# Waits for a server that restarts by itself, since one of its processes was killed.  A psql that it
+# refuses may be gone before it could be written to, which is an error of the node's.
+sub wait_for_restart
+{
+	my ($node) = @_;
+
+	for (1 .. $PostgreSQL::Test::Utils::timeout_default * 10)
+	{
+		return if (eval { $node->safe_psql('postgres', 'select true') } // '') eq 't';
+		usleep(100_000);
+	}
+	die 'the server did not come back';
 }
 
 # Compiles t/lib/NAME.c to the program NAME, or for NAME.so to a library of the server, in a folder.
