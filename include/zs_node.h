@@ -51,6 +51,8 @@ extern void zsnode_scan_add_lookups(PlannerInfo *root, RelOptInfo *rel, RangeTbl
 extern void zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* ---- node_order_plan.c ---- */
+
+extern bool zsnode_order_is_path(const Path *path);
 extern void zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* ---- node_agg_plan.c ---- */

@@ -48,6 +48,8 @@ extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 
 extern bool zsprobe_keys_can_pack(int nkeys, const ZsGroupKey *keys);
 
+extern double zsprobe_table_expected_size(double nrows, int width, bool pack);
+
 /* ---- probe_part.c ---- */
 
 extern bool zsprobe_keys_can_divide(int nkeys, const ZsGroupKey *keys);

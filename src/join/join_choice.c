@@ -42,6 +42,8 @@
 #include "optimizer/paths.h"
 
 #include "join_internal.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
 #include "zs_node_scan.h"
 
 /* Is a part of the rows all that this level of the query is asked for? */
@@ -154,6 +156,20 @@ is_bounded(const Path *loop, const Path *other)
 		other->total_cost <= limit;
 }
 
+/*
+ * Does a side of the merge join come in its order from a scan of ours that sorts, and are its rows
+ * aggregated?  Then a hash join by batches is what it would keep away, which nobody has costed yet.
+ */
+static bool
+sorts_for_groups(const ZsJoinPair *pair, const JoinPath *path)
+{
+	const Query *parse = pair->root->parse;
+
+	return (parse->hasAggs || parse->groupClause != NIL || parse->distinctClause != NIL) &&
+		zs_enable_vector_join &&
+		(zsnode_order_is_path(path->outerjoinpath) || zsnode_order_is_path(path->innerjoinpath));
+}
+
 /* A join of the pair, in either order, that costs much if there are more rows than expected? */
 static bool
 is_risky(const ZsJoinPair *pair, const Path *path)
@@ -163,7 +179,8 @@ is_risky(const ZsJoinPair *pair, const Path *path)
 		return false;
 	if (IsA(path, MergePath))
 		return ((const MergePath *) path)->outersortkeys != NIL ||
-			((const MergePath *) path)->innersortkeys != NIL;
+			((const MergePath *) path)->innersortkeys != NIL ||
+			sorts_for_groups(pair, (const JoinPath *) path);
 	return reads_anew(pair, (const NestPath *) path);
 }
 

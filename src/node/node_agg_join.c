@@ -101,7 +101,7 @@ all_joins(const ZsAggJoin *join)
 
 /*
  * Bytes that the tables of these joins and of those below them take, without that of one; those
- * that are not filled take so many.
+ * that are not filled take so many, or what they are expected to.
  */
 static Size
 memory_beside(const ZsAggJoins *joins, const ZsAggJoin *one, Size unfilled)
@@ -114,7 +114,8 @@ memory_beside(const ZsAggJoins *joins, const ZsAggJoin *one, Size unfilled)
 		const ZsAggJoin *join = &joins->joins[i];
 
 		if (join != one)
-			memory = add_size(memory, join->filled ? zsprobe_table_memory(join->table) : unfilled);
+			memory = add_size(memory, join->filled ? zsprobe_table_memory(join->table) :
+							  (Size) Min((double) unfilled, join->expected));
 		if (join->below != NULL)
 			memory = add_size(memory, memory_beside(join->below, one, unfilled));
 	}

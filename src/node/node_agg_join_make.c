@@ -33,9 +33,6 @@
 /* Tables that are expected to take so many times what they may are not begun. */
 #define HOPELESS_FACTOR	1.5
 
-/* What a row of a table takes beside its columns. */
-#define ROW_OVERHEAD	24
-
 /*
  * Describes the keys of both sides; false if rows cannot be joined by them here.  All keys are
  * computed for a batch, while core stops at one that is NULL: others must not raise errors.
@@ -100,8 +97,9 @@ create_join(ZsAggJoin *join, const ZsSpine *spine, int i, ZsInput *probe, PlanSt
 		return false;
 	join->may_divide = !spine->scan->ss.ps.plan->parallel_aware && from->rereads &&
 		zsprobe_keys_can_divide(nkeys, build_keys);
-	join->expected = from->build->plan->plan_rows *
-		((double) from->build->plan->plan_width + ROW_OVERHEAD);
+	join->expected = zsprobe_table_expected_size(from->build->plan->plan_rows,
+												 from->build->plan->plan_width,
+												 zsprobe_keys_can_pack(nkeys, build_keys));
 	join->state = from->state;
 	join->hash = from->hash;
 	join->build = from->build;

@@ -513,7 +513,8 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	if (input.by_batches && is_worth(&input, worth))
 		zsnode_agg_drop_risky_paths(query, &whole->path, whole->path.total_cost, true);
 	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL &&
-		add_parallel_paths(query, &spec, worth, whole, &parallel_cost) &&
+		add_parallel_paths(query, &spec, worth, input.by_batches ? whole : NULL,
+						   &parallel_cost) &&
 		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 		return;
 	input = choose_input(query, &spec, cheapest, &batches, query->ngroups, parallel_cost);

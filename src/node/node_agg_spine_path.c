@@ -53,13 +53,16 @@
 
 ZsHashOfPath zsnode_spine_hash_of = NULL;
 
+/* More joins than that are core's. */
+#define MAX_JOINS		32
+
 /* What is known of all joins so far. */
 typedef struct SpinePaths
 {
 	PlannerInfo *root;
 	bool		of_all;			/* one process returns the rows of all, whatever the paths say */
 	int			njoins;
-	double		memory;			/* bytes that their tables are expected to take */
+	double		sizes[MAX_JOINS];	/* bytes that their tables are expected to take */
 	bool		whole;			/* one of them cannot come in parts */
 } SpinePaths;
 
@@ -235,6 +238,47 @@ is_dear(const Path *path)
 		ZS_DEAR_EXPRESSIONS;
 }
 
+/* Do workers join rows below, or hand them over? */
+static bool
+has_gather(const Path *path)
+{
+	check_stack_depth();
+	switch (path->pathtype)
+	{
+		case T_Gather:
+		case T_GatherMerge:
+			return true;
+		case T_HashJoin:
+		case T_MergeJoin:
+		case T_NestLoop:
+			return has_gather(((const JoinPath *) path)->outerjoinpath) ||
+				has_gather(((const JoinPath *) path)->innerjoinpath);
+		case T_Sort:
+			return has_gather(((const SortPath *) path)->subpath);
+		case T_Material:
+			return has_gather(((const MaterialPath *) path)->subpath);
+		default:
+			break;
+	}
+	if (IsA(path, ProjectionPath))
+		return has_gather(((const ProjectionPath *) path)->subpath);
+	if (IsA(path, AggPath))
+		return has_gather(((const AggPath *) path)->subpath);
+	if (IsA(path, GroupPath))
+		return has_gather(((const GroupPath *) path)->subpath);
+	if (IsA(path, CustomPath))
+	{
+		ListCell   *lc;
+
+		foreach(lc, ((const CustomPath *) path)->custom_paths)
+		{
+			if (has_gather(lfirst(lc)))
+				return true;
+		}
+	}
+	return false;
+}
+
 /* May the path be read many times?  As rereads() of node_agg_spine.c. */
 static bool
 rereads(const Path *path)
@@ -242,7 +286,7 @@ rereads(const Path *path)
 	ListCell   *lc;
 
 	check_stack_depth();
-	if (is_dear(path))
+	if (is_dear(path) || has_gather(path))
 		return false;
 	if (IsA(path, SubqueryScanPath))
 		return rereads(((const SubqueryScanPath *) path)->subpath);
@@ -292,50 +336,9 @@ hash_of(Path *path)
 
 /* Bytes that a table of the inner side's rows is expected to take. */
 static double
-table_size(const Path *inner)
+table_size(const Path *inner, const JoinKeys *keys)
 {
-	return inner->rows * (MAXALIGN(inner->pathtarget->width) + sizeof(uint64));
-}
-
-/* Do workers join rows below, or hand them over? */
-static bool
-has_gather(const Path *path)
-{
-	check_stack_depth();
-	switch (path->pathtype)
-	{
-		case T_Gather:
-		case T_GatherMerge:
-			return true;
-		case T_HashJoin:
-		case T_MergeJoin:
-		case T_NestLoop:
-			return has_gather(((const JoinPath *) path)->outerjoinpath) ||
-				has_gather(((const JoinPath *) path)->innerjoinpath);
-		case T_Sort:
-			return has_gather(((const SortPath *) path)->subpath);
-		case T_Material:
-			return has_gather(((const MaterialPath *) path)->subpath);
-		default:
-			break;
-	}
-	if (IsA(path, ProjectionPath))
-		return has_gather(((const ProjectionPath *) path)->subpath);
-	if (IsA(path, AggPath))
-		return has_gather(((const AggPath *) path)->subpath);
-	if (IsA(path, GroupPath))
-		return has_gather(((const GroupPath *) path)->subpath);
-	if (IsA(path, CustomPath))
-	{
-		ListCell   *lc;
-
-		foreach(lc, ((const CustomPath *) path)->custom_paths)
-		{
-			if (has_gather(lfirst(lc)))
-				return true;
-		}
-	}
-	return false;
+	return zsprobe_table_expected_size(inner->rows, inner->pathtarget->width, keys->pack);
 }
 
 /*
@@ -359,7 +362,7 @@ cost_join(HashPath *join, const JoinKeys *keys)
 	Path	   *result = &join->jpath.path;
 	List	   *others = list_difference_ptr(join->jpath.joinrestrictinfo,
 											 join->path_hashclauses);
-	bool		is_far = table_size(inner) > ZS_NEAR_TABLE;
+	bool		is_far = table_size(inner, keys) > ZS_NEAR_TABLE;
 	Cost		build;
 	Cost		run;
 
@@ -400,12 +403,12 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	if (inner == NULL || !keys_are_known(path, &keys) || !clauses_are_possible(&path->jpath))
 		return NULL;
 	outer = batches_path(paths, path->jpath.outerjoinpath, below);
-	if (outer == NULL)
+	if (outer == NULL || paths->njoins == MAX_JOINS)
 		return NULL;
 	/* of rows that are read one by one there is a table as well */
 	above = *paths;
 	by_batches = batches_path(paths, inner, TARGET_ANY);
-	if (by_batches != NULL &&
+	if (by_batches != NULL && paths->njoins < MAX_JOINS &&
 		by_batches->total_cost <= inner->total_cost * zsnode_spine_regret_factor(inner, by_batches))
 		inner = by_batches;
 	else
@@ -420,8 +423,7 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	join->jpath.path.parallel_safe = path->jpath.path.parallel_safe && inner->parallel_safe;
 	join->inner_rows_total = inner->rows;
 	cost_join(join, &keys);
-	paths->njoins++;
-	paths->memory += table_size(inner);
+	paths->sizes[paths->njoins++] = table_size(inner, &keys);
 	paths->whole |= !keys.divide || !rereads(inner);
 	return &join->jpath.path;
 }
@@ -463,14 +465,44 @@ batches_path(SpinePaths *paths, Path *path, TargetRule rule)
 }
 
 /*
+ * Into how many parts tables have to be divided, multiplied, which take more memory than limit for
+ * each of them: those that are larger than that share what the others leave.
+ */
+static double
+count_parts(const SpinePaths *paths, double limit)
+{
+	double		left = limit * paths->njoins;
+	double		sum = 0;
+	double		parts = 1;
+	int			nlarge = 0;
+
+	for (int i = 0; i < paths->njoins; i++)
+	{
+		sum += paths->sizes[i];
+		if (paths->sizes[i] > limit)
+			nlarge++;
+		else
+			left -= paths->sizes[i];
+	}
+	if (sum <= limit * paths->njoins)
+		return 1;
+	Assert(nlarge > 0);
+	for (int i = 0; i < paths->njoins; i++)
+	{
+		if (paths->sizes[i] > limit)
+			parts *= ceil(paths->sizes[i] * nlarge / left);
+	}
+	return parts;
+}
+
+/*
  * Charges the path for tables that have to be made in parts, for each of which all is read again;
  * false: they are too large for that.
  */
 static bool
 charge_parts(const SpinePaths *paths, Path *path)
 {
-	double		limit = (double) get_hash_memory_limit() * paths->njoins;
-	double		parts = ceil(paths->memory / limit);
+	double		parts = count_parts(paths, (double) get_hash_memory_limit());
 
 	if (parts <= 1)
 		return true;

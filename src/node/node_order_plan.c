@@ -70,6 +70,14 @@ const CustomScanMethods zsnode_order_methods = {
 	.CreateCustomScanState = zsnode_order_create_state,
 };
 
+/* Is it a path of ours that returns a table's rows in the order of columns? */
+bool
+zsnode_order_is_path(const Path *path)
+{
+	return path->pathtype == T_CustomScan &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
 /* ---- paths ------------------------------------------------------------------- */
 
 /* The cheapest path that reads all of the table in sequence; NULL: none. */

@@ -203,8 +203,11 @@ zsprobe_ints_get(const ZsProbeInts *ints, uint32 row)
 static inline uint32
 zsprobe_table_place(const ZsProbeTable *table, int64 value)
 {
-	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
+	uint64		hash = (uint64) value ^ ((uint64) value >> 32);
 
+	hash *= UINT64CONST(0x9E3779B97F4A7C15);
+	hash ^= hash >> 29;
+	hash *= UINT64CONST(0xBF58476D1CE4E5B9);
 	return (uint32) (((hash >> 32) * table->nslots) >> 32);
 }
 

@@ -19,6 +19,10 @@
 #include "probe_internal.h"
 #include "zs_attr.h"
 
+/* What a row takes beside its columns, measured: 8 for the integer, 6 to 12 for its place. */
+#define PACKED_ROW_SIZE		16
+#define GROUP_ROW_SIZE		48
+
 /* Do these keys of a build side fit into one integer? */
 bool
 zsprobe_keys_can_pack(int nkeys, const ZsGroupKey *keys)
@@ -33,6 +37,17 @@ zsprobe_keys_can_pack(int nkeys, const ZsGroupKey *keys)
 		width += keys[k].width;
 	}
 	return nkeys == 1 || width <= (int) sizeof(int64);
+}
+
+/*
+ * Bytes that a table of so many rows is expected to take, as planner and executor have it: columns
+ * of width bytes, and beside them the integer and its place in the hash table, or a group of keys.
+ */
+double
+zsprobe_table_expected_size(double nrows, int width, bool pack)
+{
+	Assert(nrows >= 0 && width >= 0);
+	return nrows * (MAXALIGN(width) + (pack ? PACKED_ROW_SIZE : GROUP_ROW_SIZE));
 }
 
 /* The integer with another key behind those that it has, whose type takes so many bits. */
