@@ -377,6 +377,16 @@ zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force, ZsRang
 	oldcontext = CurrentMemoryContext;
 	drop_columns(result);
 	MemoryContextReset(result->context);
+
+	/*
+	 * What is empty goes first, which takes no space: on a full volume there is none before that,
+	 * and all other steps may need some.
+	 */
+	zsvacuum_sort_ranges(&result->changed);
+	result->drop_only = true;
+	zsvacuum_merge_segments(result);
+	result->drop_only = false;
+	MemoryContextReset(result->context);
 	zsvacuum_move_rows(result);
 	MemoryContextReset(result->context);
 	zsvacuum_sort_ranges(&result->changed);

@@ -82,6 +82,7 @@ typedef struct ZsCompaction
 	Relation	rel;
 	BufferAccessStrategy strategy;
 	bool		force;			/* move few rows, too */
+	bool		drop_only;		/* nothing is written anew */
 	MemoryContext context;		/* of one step; reset by each */
 	ZsDoomedList doomed;
 	struct ZsColumnBuilder **builders;	/* columns that are being rewritten */

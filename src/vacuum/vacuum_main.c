@@ -304,6 +304,8 @@ zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy
 	if (run.do_index_cleanup)
 		zsvacuum_indexes_update_stats(&run);
 	vac_close_indexes(run.nindexes, run.indexes, NoLock);
+	/* while what comes now fails for want of space, rows are frozen all the same */
+	update_table_stats(&run);
 	zsvacuum_check_failsafe(&run);
 	if (zs_enable_compaction && !VacuumFailsafeActive)
 	{
@@ -315,7 +317,6 @@ zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy
 	reclaim_space(&run);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
-	update_table_stats(&run);
 	pgstat_progress_end_command();
 	zsvacuum_report_end(&run, params);
 }

@@ -16,6 +16,8 @@
  *	  row that came with a trickle is written anew a number of times that grows
  *	  with the logarithm of the segment it ends in.
  *
+ * The first of these is done by itself before the others (drop_only), since it takes no space.
+ *
  * A merge closes the stripes between its segments, and takes along what the row tree
  * has there.  When all columns have such rows they leave the row tree.
  *
@@ -423,7 +425,8 @@ process_items(Window *window, AttrNumber attno, const ZsSegmentItem *items, int 
 		else
 			n++;
 	}
-	rewrite_groups(window, attno, candidates, n);
+	if (!compaction->drop_only)
+		rewrite_groups(window, attno, candidates, n);
 	pfree(candidates);
 }
 
@@ -568,7 +571,10 @@ zsvacuum_merge_segments(ZsCompaction *compaction)
 		}
 	}
 	MemoryContextReset(compaction->context);
-	zsvacuum_sort_ranges(&compaction->covered);
-	forget_covered(compaction);
+	if (!compaction->drop_only)
+	{
+		zsvacuum_sort_ranges(&compaction->covered);
+		forget_covered(compaction);
+	}
 	MemoryContextSwitchTo(oldcontext);
 }
