@@ -47,7 +47,6 @@ extern bool zsprobe_keys_match(const ZsGroupKey *a, const ZsGroupKey *b);
 /* ---- probe_pack.c ---- */
 
 extern bool zsprobe_keys_can_pack(int nkeys, const ZsGroupKey *keys);
-
 extern double zsprobe_table_expected_size(double nrows, int width, bool pack);
 
 /* ---- probe_part.c ---- */

@@ -133,7 +133,6 @@ set_dscales(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b)
 	{
 		int			x = zsexpr_dscale(a, i);
 		int			y = zsexpr_dscale(b, i);
-
 		int			dscale = expr->op == ZS_ARITH_MUL ? x + y : Max(x, y);
 
 		if (dscale > PG_UINT8_MAX)

@@ -47,15 +47,12 @@
 #include "executor/instrument.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/shmem.h"
 
 #include "node_agg_join.h"
 #include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
-#include "zs_node_scan.h"
 #include "zs_probe.h"
 
 /* Into so many parts zedstore.debug_vector_groups divides tables of more rows than that. */

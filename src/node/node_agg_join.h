@@ -25,6 +25,9 @@ typedef struct ZsAggJoins ZsAggJoins;
 
 /* ---- node_agg_spine.c ---- */
 
+/* More joins than that are core's. */
+#define ZS_SPINE_MAX_JOINS	32
+
 /* One hash join of core's, the lowest first. */
 typedef struct ZsSpineJoin
 {
@@ -81,7 +84,7 @@ typedef struct ZsAggJoin
 	bool		may_divide;		/* into parts */
 	uint32		part;			/* the present one */
 	uint32		nparts;
-	ZsAggJoins *all;		/* of which it is one */
+	ZsAggJoins *all;			/* of which it is one */
 } ZsAggJoin;
 
 /* Those of a spine, and in them those of inner sides. */

@@ -200,7 +200,7 @@ are_worth(ZsAggJoins *joins, int nall)
 	joins->nall = nall;
 	for (int i = 0; i < joins->njoins; i++)
 	{
-		ZsAggJoin    *join = &joins->joins[i];
+		ZsAggJoin  *join = &joins->joins[i];
 
 		if (join->expected > (join->may_divide ? ZS_JOIN_PARTS : HOPELESS_FACTOR) *
 			(double) zsnode_agg_joins_memory_limit(nall))

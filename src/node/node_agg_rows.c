@@ -507,20 +507,22 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 		return;
 	batches = find_batches(query, &spec, cheapest, rel->pathlist, rel->partial_pathlist);
 	input = choose_input(query, &spec, cheapest, &batches, query->ngroups, ZS_COST_NEVER);
-	if (batches.path != NULL)
-		whole = make_row_path(query, query->target, query->aggrefs, &batches, query->ngroups,
+	if (input.by_batches)
+	{
+		whole = make_row_path(query, query->target, query->aggrefs, &input, query->ngroups,
 							  ZS_SPLIT_NONE);
-	if (input.by_batches && is_worth(&input, worth))
-		zsnode_agg_drop_risky_paths(query, &whole->path, whole->path.total_cost, true);
+		if (is_worth(&input, worth))
+			zsnode_agg_drop_risky_paths(query, &whole->path, whole->path.total_cost, true);
+	}
 	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL &&
-		add_parallel_paths(query, &spec, worth, input.by_batches ? whole : NULL,
-						   &parallel_cost) &&
+		add_parallel_paths(query, &spec, worth, whole, &parallel_cost) &&
 		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 		return;
 	input = choose_input(query, &spec, cheapest, &batches, query->ngroups, parallel_cost);
 	if (input.path == NULL || !is_worth(&input, worth))
 		return;
-	path = input.by_batches ? whole :
+	/* if one by batches was chosen before it is chosen again */
+	path = whole != NULL ? whole :
 		make_row_path(query, query->target, query->aggrefs, &input, query->ngroups, ZS_SPLIT_NONE);
 	if (!input.by_batches && query->keys != NIL)
 		zsnode_agg_drop_risky_paths(query, &path->path, path->path.total_cost, false);

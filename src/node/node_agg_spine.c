@@ -42,9 +42,6 @@
 #include "zs_node_scan.h"
 #include "zs_probe.h"
 
-/* More joins than that are core's. */
-#define MAX_JOINS		32
-
 /* Where expressions are that are written anew. */
 typedef struct Place
 {
@@ -289,7 +286,7 @@ zsnode_spine_find(PlanState *top, List *exprs, int least)
 
 	for (; IsA(node, HashJoinState) && !node->plan->parallel_aware; node = outerPlanState(node))
 		njoins++;
-	if (njoins < least || njoins > MAX_JOINS || !IsA(node, CustomScanState) ||
+	if (njoins < least || njoins > ZS_SPINE_MAX_JOINS || !IsA(node, CustomScanState) ||
 		((CustomScan *) node->plan)->methods != &zsnode_scan_methods)
 		return NULL;
 	spine = palloc0(sizeof(ZsSpine));

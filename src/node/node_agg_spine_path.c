@@ -41,6 +41,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
+#include "node_agg_join.h"
 #include "node_agg_plan.h"
 #include "zs_agg_group.h"
 #include "zs_clause.h"
@@ -53,16 +54,13 @@
 
 ZsHashOfPath zsnode_spine_hash_of = NULL;
 
-/* More joins than that are core's. */
-#define MAX_JOINS		32
-
 /* What is known of all joins so far. */
 typedef struct SpinePaths
 {
 	PlannerInfo *root;
 	bool		of_all;			/* one process returns the rows of all, whatever the paths say */
 	int			njoins;
-	double		sizes[MAX_JOINS];	/* bytes that their tables are expected to take */
+	double		sizes[ZS_SPINE_MAX_JOINS];	/* bytes that their tables are expected to take */
 	bool		whole;			/* one of them cannot come in parts */
 } SpinePaths;
 
@@ -403,12 +401,12 @@ batches_join(SpinePaths *paths, HashPath *path, TargetRule rule)
 	if (inner == NULL || !keys_are_known(path, &keys) || !clauses_are_possible(&path->jpath))
 		return NULL;
 	outer = batches_path(paths, path->jpath.outerjoinpath, below);
-	if (outer == NULL || paths->njoins == MAX_JOINS)
+	if (outer == NULL || paths->njoins == ZS_SPINE_MAX_JOINS)
 		return NULL;
 	/* of rows that are read one by one there is a table as well */
 	above = *paths;
 	by_batches = batches_path(paths, inner, TARGET_ANY);
-	if (by_batches != NULL && paths->njoins < MAX_JOINS &&
+	if (by_batches != NULL && paths->njoins < ZS_SPINE_MAX_JOINS &&
 		by_batches->total_cost <= inner->total_cost * zsnode_spine_regret_factor(inner, by_batches))
 		inner = by_batches;
 	else
@@ -456,7 +454,7 @@ batches_path(SpinePaths *paths, Path *path, TargetRule rule)
 	if (zsnode_scan_is_path(path))
 	{
 		paths->whole |= is_dear(path);
-		if (paths->of_all)
+		if (paths->of_all && path->parallel_workers > 0)
 			path = zsnode_scan_whole_path(paths->root, path);
 		return zsnode_scan_batches_path(path);
 	}

@@ -220,7 +220,7 @@ pattern_is_sound(Oid funcid, Node *pattern, ParamListInfo params)
 	return true;
 }
 
-/* Divisions of integers and their remainders, which raise an error if the divisor is 0 or -1. */
+/* Divisions of integers and their remainders: no errors but by 0, and some by -1. */
 static bool
 is_division(Oid funcid)
 {

@@ -236,12 +236,17 @@ update_table_stats(ZsVacuumRun *run)
 							   run->new_relfrozenxid, run->new_relminmxid,
 							   &run->frozenxid_updated, &run->minmulti_updated);
 	run->reported_rows = live;
+}
 
-	/*
-	 * As heap: dead rows that stay because indexes are left alone are not reported, or autovacuum
-	 * would come again at once.
-	 */
-	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) live,
+/*
+ * What the statistics views get, the time of all that VACUUM has done among it.  As heap: dead
+ * rows that stay because indexes are left alone are not reported, or autovacuum would come again at
+ * once.
+ */
+static void
+report_table_stats(const ZsVacuumRun *run)
+{
+	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) run->reported_rows,
 								(PgStat_Counter) run->recently_dead_rows, run->start.time);
 }
 
@@ -317,6 +322,7 @@ zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy
 	reclaim_space(&run);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
+	report_table_stats(&run);
 	pgstat_progress_end_command();
 	zsvacuum_report_end(&run, params);
 }
