@@ -25,8 +25,8 @@
  * two together cost at most about twice what the better one of them would have.
  *
  * A hash join may have the tee on either side, if it is INNER, or SEMI since 18.  The outer rows
- * become the hash table if that costs less for many rows, and also if they are fewer than the inner
- * ones even then: costs take so many rows to have as few different keys as the few that are
+ * become the hash table if they are fewer than the inner ones even when they are many, also if that
+ * seems to cost more: costs take many rows to have as few different keys as the few that are
  * expected.  A scan of the inner side knows the join's keys in this case (join_tap.c).
  *
  * Adaptive joins as in SQL Server 2017 and Oracle 12c, which buffer rows up to a threshold before
@@ -162,7 +162,7 @@ break_even(const Path *loop, double outer_rows, const Path *hash)
 	return (int) Max(Min(hash->total_cost / per_row, (double) PG_INT32_MAX), 1);
 }
 
-/* A loop over a tee, or over the outer side itself. */
+/* The pair's loop over the paths of its sides, costed by core's functions. */
 static Path *
 make_loop(const ZsJoinPair *pair, Path *outer, Path *inner)
 {
@@ -174,6 +174,23 @@ make_loop(const ZsJoinPair *pair, Path *outer, Path *inner)
 										 NULL);
 }
 
+/* The loop with a tee, which costs nothing, in the place of its outer side. */
+static Path *
+loop_over(const NestPath *core, Path *tee)
+{
+	const Path *outer = core->jpath.outerjoinpath;
+	NestPath   *loop = palloc(sizeof(NestPath));
+	Path	   *path = &loop->jpath.path;
+
+	Assert(tee->total_cost == 0);
+	memcpy(loop, core, sizeof(NestPath));
+	loop->jpath.outerjoinpath = tee;
+	zs_path_add_disabled(path, -zs_path_disabled(outer));
+	path->startup_cost = Max(path->startup_cost - outer->startup_cost, 0);
+	path->total_cost = Max(path->total_cost - outer->total_cost, path->startup_cost);
+	return path;
+}
+
 /* The loop's inner side is looked up by the outer row; the adaptive path that stands for both. */
 static CustomPath *
 make_adaptive(const ZsJoinPair *pair, const NestPath *core)
@@ -183,7 +200,7 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	int			id = ++last_id;
 	Path	   *tee = make_tee(outer, outer->rows, id);
 	Path	   *many = make_tee(outer, Max(ZS_ADAPTIVE_TIMES * outer->rows, ZS_ADAPTIVE_ROWS), id);
-	Path	   *loop = make_loop(pair, tee, core->jpath.innerjoinpath);
+	Path	   *loop = loop_over(core, tee);
 	Path	   *hash = zsjoin_pair_hash(pair, many, inner, false);
 	Path	   *cheapest;
 	double		factor = zs_debug_switch_after > 0 ? ZS_ADAPTIVE_FORCED : 1 - ZS_ADAPTIVE_GAIN;
@@ -192,14 +209,16 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	Assert(core->jpath.path.param_info == NULL && outer->param_info == NULL);
 	Assert(core->jpath.innerjoinpath->param_info != NULL && inner->param_info == NULL);
 	cheapest = hash;
-	if (zsjoin_pair_can_swap(pair))
+	if (zsjoin_pair_can_swap(pair) && inner->rows > many->rows)
 	{
 		Path	   *swapped = zsjoin_pair_hash(pair, inner, many, true);
 
-		if (swapped != NULL && swapped->total_cost < hash->total_cost)
-			cheapest = swapped;
-		if (swapped != NULL && (cheapest == swapped || inner->rows > many->rows))
+		if (swapped != NULL)
+		{
+			if (swapped->total_cost < hash->total_cost)
+				cheapest = swapped;
 			hash = swapped;
+		}
 	}
 
 	path = make_custom(pair->joinrel, pair->joinrel->reltarget, &adaptive_path_methods);

@@ -62,6 +62,9 @@ typedef struct ScanPath
 	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
 	bool		is_cautious;	/* see is_larger_than_believed() */
 	bool		is_lookup;		/* with values of other relations (node_scan_lookup.c) */
+	Cost		program_cost;	/* of clauses that have programs, for a row, by these */
+	QualCost	vector_cost;	/* of the same, row by row */
+	QualCost	other_cost;		/* of the others */
 	Cost		row_cost;		/* of its costs, what making rows of its batches takes */
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
@@ -253,24 +256,16 @@ may_leave_out(RelOptInfo *rel, List *vector_clauses)
 
 /* ---- path --------------------------------------------------------------------------- */
 
-/* What the clauses of a scan cost that has programs for some of them. */
-typedef struct ClauseCosts
-{
-	List	   *vector_clauses;
-	QualCost	vector_cost;	/* of these, row by row */
-	QualCost	other_cost;		/* of the others */
-} ClauseCosts;
-
 /*
  * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
  * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
  */
 static Cost
 batches_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
-			double survivors, const ClauseCosts *clauses)
+			double survivors)
 {
-	return scan->vectors * batches->decoding + tuples * zscost_filter(clauses->vector_clauses) +
-		survivors * cpu_tuple_cost + tested * clauses->other_cost.per_tuple;
+	return scan->vectors * batches->decoding + tuples * scan->program_cost +
+		survivors * cpu_tuple_cost + tested * scan->other_cost.per_tuple;
 }
 
 /*
@@ -280,18 +275,18 @@ batches_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, do
  */
 static Cost
 columns_cpu(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double tuples, double tested,
-			double survivors, const ClauseCosts *clauses, ZsBatchCosts *batches)
+			double survivors, ZsBatchCosts *batches)
 {
-	Cost		most = (clauses->vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE :
-						ZS_SHARE_WITHOUT_CLAUSES) *
-		(tuples * (cpu_tuple_cost + clauses->vector_cost.per_tuple) +
-		 tested * clauses->other_cost.per_tuple);
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
+	Cost		most = (vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE : ZS_SHARE_WITHOUT_CLAUSES) *
+		(tuples * (cpu_tuple_cost + scan->vector_cost.per_tuple) +
+		 tested * scan->other_cost.per_tuple);
 	Cost		cpu;
 	Cost		all;
 
 	Assert(survivors <= tested);
-	*batches = zscost_batches(root, rel, clauses->vector_clauses, survivors / scan->vectors);
-	cpu = batches_cpu(scan, batches, tuples, tested, survivors, clauses);
+	*batches = zscost_batches(root, rel, vector_clauses, survivors / scan->vectors);
+	cpu = batches_cpu(scan, batches, tuples, tested, survivors);
 	all = cpu;
 	if (survivors < tested)
 	{
@@ -299,7 +294,7 @@ columns_cpu(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double tuples, d
 
 		whole.left = zscost_batches_left(rel, tested / scan->vectors);
 		whole.decoding += (whole.left - batches->left) * whole.others_decoding;
-		all = batches_cpu(scan, &whole, tuples, tested, tested, clauses);
+		all = batches_cpu(scan, &whole, tuples, tested, tested);
 	}
 	scan->row_cost = survivors * cpu_tuple_cost;
 	if (all <= most)
@@ -308,9 +303,36 @@ columns_cpu(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double tuples, d
 	return cpu * most / all;
 }
 
+/* Fills in what the clauses of a scan cost, which is the same for all copies of its path. */
+static void
+cost_clauses(PlannerInfo *root, ScanPath *scan)
+{
+	const Path *path = &scan->path.path;
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
+	ListCell   *next = list_head(vector_clauses);
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	/* both lists have the same order; a look-up has clauses of joins behind these */
+	foreach(lc, path->parent->baserestrictinfo)
+	{
+		if (next != NULL && lfirst(next) == lfirst(lc))
+			next = lnext(vector_clauses, next);
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	Assert(next == NULL || scan->is_lookup);
+	if (path->param_info != NULL && !scan->is_lookup)
+		others = list_concat(others, path->param_info->ppi_clauses);
+	scan->program_cost = zscost_filter(vector_clauses);
+	cost_qual_eval(&scan->vector_cost, vector_clauses, root);
+	cost_qual_eval(&scan->other_cost, others, root);
+	list_free(others);
+}
+
 /*
- * The costs of a scan by as many processes as path->parallel_workers says.  share_left: of the
- * rows, less than 1 thanks to a join's keys.
+ * The costs of a scan by as many processes as path->parallel_workers says, those of its clauses
+ * being there (cost_clauses()).  share_left: of the rows, less than 1 thanks to a join's keys.
  */
 static void
 cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
@@ -321,16 +343,12 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		survivors = rel->tuples *
 		clauselist_selectivity(root, vector_clauses, scan->is_lookup ? rel->relid : 0,
 							   JOIN_INNER, NULL);
-	List	   *others = NIL;
 	ZsBatchCosts batches;
 	double		seq_page;
 	double		rows;
 	double		tested;
 	double		all_tested;
-	ClauseCosts clauses = {vector_clauses};
 	Cost		cpu;
-	ListCell   *next;
-	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
 	path->rows = clamp_row_est(path->rows * share_left);
@@ -341,35 +359,15 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL && !scan->is_lookup)
 		return;
 
-	/* both lists have the same order; a look-up has clauses of joins behind these */
-	next = list_head(vector_clauses);
-	foreach(lc, rel->baserestrictinfo)
-	{
-		if (next != NULL && lfirst(next) == lfirst(lc))
-			next = lnext(vector_clauses, next);
-		else
-			others = lappend(others, lfirst(lc));
-	}
-	Assert(next == NULL || scan->is_lookup);
 	all_tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(all_tested * share_left), rows);
 	/* what zone maps leave out would not pass; what a join's keys leave out might */
 	tested = Max(all_tested * scan->vectors / scan->zones, survivors);
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
-	cost_qual_eval(&clauses.vector_cost, vector_clauses, root);
-	cost_qual_eval(&clauses.other_cost, others, root);
-	if (path->param_info != NULL && !scan->is_lookup)
-	{
-		QualCost	join_cost;
-
-		cost_qual_eval(&join_cost, path->param_info->ppi_clauses, root);
-		clauses.other_cost.startup += join_cost.startup;
-		clauses.other_cost.per_tuple += join_cost.per_tuple;
-	}
-	cpu = columns_cpu(root, rel, scan, tuples, tested, survivors, &clauses, &batches);
+	cpu = columns_cpu(root, rel, scan, tuples, tested, survivors, &batches);
 	cpu = (1 - batches.row_share) * cpu + batches.row_share * ZS_SHARE_OF_ROWS *
-		(rel->tuples * (cpu_tuple_cost + clauses.vector_cost.per_tuple) +
-		 all_tested * clauses.other_cost.per_tuple);
+		(rel->tuples * (cpu_tuple_cost + scan->vector_cost.per_tuple) +
+		 all_tested * scan->other_cost.per_tuple);
 	scan->row_cost *= 1 - batches.row_share;
 	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
@@ -382,7 +380,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		cpu /= zscost_parallel_divisor(path->parallel_workers);
 		scan->row_cost /= zscost_parallel_divisor(path->parallel_workers);
 	}
-	path->startup_cost = clauses.vector_cost.startup + clauses.other_cost.startup +
+	path->startup_cost = scan->vector_cost.startup + scan->other_cost.startup +
 		path->pathtarget->cost.startup;
 	/* there are programs to be made */
 	if (vector_clauses != NIL && !scan->is_cautious)
@@ -443,6 +441,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	ScanPath   *scan = make_uncosted(root, rel, vector_clauses, rel->lateral_relids, workers);
 
 	scan->leaves_out = zs_enable_join_filters && may_leave_out(rel, vector_clauses);
+	cost_clauses(root, scan);
 	cost_scan(root, rel, scan, 1);
 	return &scan->path.path;
 }
@@ -461,6 +460,7 @@ zsnode_scan_lookup_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses
 	Assert(share > 0 && share <= 1);
 	scan->is_lookup = true;
 	scan->zones = scan->vectors = Min(scan->zones, share);
+	cost_clauses(root, scan);
 	cost_scan(root, rel, scan, 1);
 	return &scan->path.path;
 }
