@@ -259,6 +259,12 @@
 #define ZS_USEFUL_ROWS			1000
 
 /*
+ * A table that costs no more is made before the first outer row is asked for, which comes with a
+ * batch of rows: about what ten batches cost, nine of ten joins having outer rows at least.
+ */
+#define ZS_COST_OF_FIRST_TABLE	100.0
+
+/*
  * Core charges a look-up by index for the pages that it reads from disk: 8 units and more, 45 us
  * here.  With all in memory it takes 9 us, so as much for each look-up and each row; and of what a
  * scan with a filter costs so much is processor time.  Of so few look-ups a loop is taken, even if

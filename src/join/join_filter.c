@@ -20,8 +20,8 @@
 #include "zs_node.h"
 
 /*
- * The hash table may be gone, or not there yet: the join fetches a row of its outer side before it
- * makes the table, for there may be none.  A table that processes make together is complete when
+ * The hash table may be gone, or not there yet: the join may fetch a row of its outer side before
+ * it makes the table, for there may be none.  A table that processes make together is complete when
  * they ask for the first row of the outer side.
  */
 static bool

@@ -66,11 +66,13 @@
 #include "join_internal.h"
 #include "join_tap.h"
 #include "zs_clause.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_expr_qual.h"
 #include "zs_join.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
+#include "zs_page.h"
 
 typedef struct JoinTapEntry
 {
@@ -439,8 +441,11 @@ connect_column(HashJoinState *state, CustomScanState *scan, AttrNumber attno, Pl
 	zsnode_scan_add_filter(scan, &filter->base);
 }
 
-/* Lets a scan know what the join's clause number i is looking for, if it is one that can use it. */
-static void
+/*
+ * Lets a scan know what the join's clause number i is looking for, if it is one that can use it.
+ * Returns the scan, or NULL.
+ */
+static CustomScanState *
 connect_clause(HashJoinState *state, int i)
 {
 	HashJoin   *join = (HashJoin *) state->js.ps.plan;
@@ -456,16 +461,42 @@ connect_clause(HashJoinState *state, int i)
 	ZsJoinKeyForm form;
 
 	if (outer == NULL || inner == NULL || !zsjoin_key_form(clause, &form))
-		return;
+		return NULL;
 	scan = find_scan(outerPlanState(state), outer->varattno, &form, &attno);
 	inner_attno = inner->varattno;
 	place = scan == NULL ? NULL : find_tap_place(state, &inner_attno);
 	if (place == NULL || (join->join.plan.parallel_aware && !scan->ss.ps.plan->parallel_aware))
-		return;
+		return NULL;
 	typlen = get_typlen(inner->vartype);
 	if (form.has_images)
 		connect_column(state, scan, attno, place, inner_attno, typlen, ZS_ROW_FILTER_IMAGE, false);
 	connect_column(state, scan, attno, place, inner_attno, typlen, form.form, form.strips_blanks);
+	return scan;
+}
+
+/*
+ * Connects the join's clauses.  Core asks for an outer row before it makes the table, which it is
+ * spared if there is none.  But that row comes with a batch of them, made in vain: most of the work
+ * where a few keys are looked for.  So a join whose table costs little is told that there is one.
+ */
+static void
+connect_join(HashJoinState *state)
+{
+	HashJoin   *join = (HashJoin *) state->js.ps.plan;
+	const Plan *hash = innerPlan(join);
+	bool		has_rows = false;
+
+	for (int i = 0; i < list_length(join->hashclauses); i++)
+	{
+		CustomScanState *scan = connect_clause(state, i);
+
+		if (scan != NULL && !has_rows)
+			has_rows = zspage_logical_blocks(scan->ss.ss_currentRelation) >
+				ZS_USEFUL_ROWS / ZS_ROWS_PER_BLOCK;
+	}
+	if (has_rows && hash->total_cost <= ZS_COST_OF_FIRST_TABLE &&
+		!plan_may_raise(innerPlan(join), NULL, state->js.ps.state))
+		state->hj_OuterNotEmpty = true;
 }
 
 /* planstate_tree_walker callback */
@@ -481,10 +512,7 @@ connect_joins(PlanState *node, void *context)
 		Assert(join->join.plan.parallel_aware == innerPlan(join)->parallel_aware);
 		if (zsjoin_drops_lonely_rows(join->join.jointype) &&
 			!expressions_may_raise(join->hashclauses, NULL, node->state))
-		{
-			for (int i = 0; i < list_length(join->hashclauses); i++)
-				connect_clause((HashJoinState *) node, i);
-		}
+			connect_join((HashJoinState *) node);
 	}
 	return planstate_tree_walker(node, connect_joins, context);
 }
