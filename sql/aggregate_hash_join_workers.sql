@@ -90,4 +90,18 @@ RESET parallel_leader_participation;
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 SELECT nr, left(test.twins(query => query, :how), 9) FROM queries WHERE nr <= 14 ORDER BY nr;
-DROP TABLE queries, h_sale, z_sale, h_item, z_item, h_day, z_day, h_store, z_store, z_part;
+RESET work_mem;
+RESET hash_mem_multiplier;
+-- workers that sort for a loop above them: their first group would come when one process has all
+CREATE TABLE z_visit (item int, day int, store int) USING zedstore WITH (parallel_workers = 2);
+INSERT INTO z_visit SELECT g * 7 % 503, g / 200, nullif(g % 11, 3) FROM generate_series(1, 200000) g;
+CREATE TABLE z_past (item int, n int, PRIMARY KEY (item, n)) USING zedstore;
+INSERT INTO z_past SELECT g % 600, g / 600 FROM generate_series(1, 60000) g;
+VACUUM ANALYZE z_visit, z_past;
+SET parallel_setup_cost = 20;
+SET parallel_tuple_cost = 0.1;
+\set first 'SELECT i.item, i.brand FROM z_item i JOIN z_visit v USING (item) JOIN z_day d USING (day) JOIN z_past p USING (item) WHERE d.year = 2002 AND i.maker = 2 AND i.price < 20 AND v.store = 1 GROUP BY 1, 2 ORDER BY 1 LIMIT 1'
+EXPLAIN (COSTS OFF) :first;
+SET zedstore.enable_robust_joins = off;
+EXPLAIN (COSTS OFF) :first;
+DROP TABLE queries, h_sale, z_sale, h_item, z_item, h_day, z_day, h_store, z_store, z_part, z_visit, z_past;

@@ -12,8 +12,8 @@
  * The idea: bounded regret, as for nested loops (join_choice.c).  The path over rows costs next to
  * nothing more where the estimate is right, and a fraction if it is wrong; so core's path goes if
  * ours costs no more than a little more than it.  What stays: paths that group rows that come in
- * the right order anyhow, which need no memory and give the first groups early; and everything
- * where the plan below costs less than it takes to begin with batches.
+ * the right order anyhow, which need no memory, if they give the first groups before ours has made
+ * all; and everything where the plan below costs less than it takes to begin with batches.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -75,6 +75,15 @@ takes_all_rows(const RelOptInfo *rel, const Path *path, bool by_batches)
 	return false;
 }
 
+/* Does core's path group rows in their order, but return the first group when ours has made all? */
+static bool
+begins_late(const Path *path, Cost cost, double factor)
+{
+	return (IsA(path, GroupPath) || IsA(path, ZsUniquePath) ||
+			(IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_SORTED)) &&
+		cost <= factor * path->startup_cost;
+}
+
 /*
  * Takes paths of core's out of the grouped relation for which ours, with all groups, can stand in
  * at a regret that is bounded.  To be called before ours is added.  cost: what ours costs without
@@ -95,7 +104,7 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours, Cost cost
 		double		factor = by_batches ? zsnode_spine_regret_factor(path, ours) :
 			ZS_AGG_REGRET_FACTOR;
 
-		if (takes_all_rows(query->rel, path, by_batches) &&
+		if ((takes_all_rows(query->rel, path, by_batches) || begins_late(path, cost, factor)) &&
 			zs_path_disabled(ours) <= zs_path_disabled(path) &&
 			cost <= factor * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
