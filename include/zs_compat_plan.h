@@ -121,6 +121,15 @@ typedef struct Instrumentation NodeInstrumentation;
 #define zs_grouping_expression(rte, attno)	((Node *) NULL)
 #endif
 
+/* An expression over groups of grouping sets, as it is for rows; 18 marks what such sets null. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_before_grouping(root, node) \
+	((root)->group_rtindex > 0 ? \
+	 remove_nulling_relids(node, bms_make_singleton((int) (root)->group_rtindex), NULL) : (node))
+#else
+#define zs_before_grouping(root, node)	(node)
+#endif
+
 /* The hook around the planner: 19 passes on what EXPLAIN asks. */
 #if ZS_PG_AT_LEAST(19)
 #define ZS_PLANNER_PARAMETERS \

@@ -318,6 +318,9 @@
 /* With a plan below that costs less than this, as few rows by index do, there is little to win. */
 #define ZS_AGG_LEAST_INPUT_COST	50.0
 
+/* Grouping sets are made of groups by all keys if these are at most that share of the rows. */
+#define ZS_SETS_GROUPS_SHARE	0.5
+
 /*
  * Of the cost of a hash join, what a loop that returns rows in an order may take until it begins.
  * TPC-DS's Q11 compared 11,552 with 11,252 rows, both sorted or aggregated before, to return 90

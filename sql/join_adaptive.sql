@@ -228,9 +228,9 @@ reset join_collapse_limit;
 -- The first rows in an order: a merge join has them nearly as soon as a loop that compares all
 -- rows, which is believed to find many partners at once.
 create table a_z (k text, y int, v int) using zedstore;
-insert into a_z select 'k' || g * 7919 % 20000, g % 2, g % 100 from generate_series(1, 40000) g;
+insert into a_z select 'k' || g * 7919 % 15000, g % 2, g % 100 from generate_series(1, 30000) g;
 create table b_z (k text, y int, v int) using zedstore;
-insert into b_z select 'k' || g * 7919 % 20000, g % 2, g % 100 from generate_series(1, 8000) g;
+insert into b_z select 'k' || g * 7919 % 15000, g % 2, g % 100 from generate_series(1, 6000) g;
 vacuum analyze a_z, b_z;
 create function test.loops(query text) returns int language plpgsql as $$
 declare

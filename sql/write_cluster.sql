@@ -25,9 +25,7 @@ begin;
 insert into keyed values (-1000, 1000000, 'own'), (1000, 1000001, 'own');
 savepoint a;
 delete from keyed where p = 1;
-\set VERBOSITY terse
-cluster (verbose) keyed;
-\set VERBOSITY default
+cluster keyed;
 select * from falls('keyed', 'k desc');
 rollback to a;
 select count(*) from keyed where p = 1;

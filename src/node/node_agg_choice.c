@@ -68,6 +68,9 @@ takes_all_rows(const RelOptInfo *rel, const Path *path, bool by_batches)
 		return agg->aggstrategy == AGG_HASHED ||
 			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
 	}
+	/* each row comes to each of the sets */
+	if (IsA(path, GroupingSetsPath))
+		return true;
 	if (IsA(path, GroupPath))
 		return sorts_all(((const GroupPath *) path)->subpath);
 	if (IsA(path, ZsUniquePath))

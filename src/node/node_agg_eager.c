@@ -29,7 +29,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "port/pg_bitutils.h"
-#include "utils/selfuncs.h"
 #include "utils/typcache.h"
 
 #include "node_agg_plan.h"
@@ -94,77 +93,7 @@ find_aggregates(ZsAggQuery *query, const RelAggInfo *info, List **partial)
 	Assert(list_length(*partial) == list_length(query->aggrefs));
 }
 
-/* The path whose rows cost least, among those that depend on no other relation. */
-static Path *
-cheapest_path(const List *paths)
-{
-	Path	   *result = NULL;
-	ListCell   *lc;
-
-	foreach(lc, paths)
-	{
-		Path	   *path = lfirst(lc);
-
-		if (path->param_info == NULL &&
-			(result == NULL || compare_path_costs(path, result, TOTAL_COST) < 0))
-			result = path;
-	}
-	return result;
-}
-
 /* ---- paths over a table, and over rows ----------------------------------------------------- */
-
-/* Adds paths over the relation as a whole, if it is one table. */
-static bool
-add_table_paths(const ZsAggQuery *query, PathTarget *target, List *aggrefs)
-{
-	RelOptInfo *grouped_rel = query->grouped_rel;
-	CustomPath *path = zsnode_agg_partial_table_path(query, target, aggrefs, 0);
-	int			workers = 0;
-	ListCell   *lc;
-
-	if (path == NULL)
-		return false;
-	add_path(grouped_rel, &path->path);
-
-	/* as many workers as the best of core's partial paths has (cost_workers.c) */
-	foreach(lc, query->rel->partial_pathlist)
-		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
-	if (workers > 0 && path->path.parallel_safe)
-	{
-		path = zsnode_agg_partial_table_path(query, target, aggrefs, workers);
-		add_partial_path(grouped_rel, &path->path);
-	}
-	return true;
-}
-
-/* Adds paths over the rows of the relation's cheapest paths. */
-static void
-add_row_paths(const ZsAggQuery *query, PathTarget *target, List *aggrefs)
-{
-	Path	   *child = cheapest_path(query->rel->pathlist);
-	CustomPath *path;
-
-	if (child == NULL)
-		return;
-	path = zsnode_agg_partial_row_path(query, target, aggrefs, child, query->ngroups);
-	if (path == NULL)
-		return;
-	add_path(query->grouped_rel, &path->path);
-
-	child = cheapest_path(query->rel->partial_pathlist);
-	if (child == NULL || !path->path.parallel_safe)
-		return;
-	path = zsnode_agg_partial_row_path(query, target, aggrefs, child,
-									   estimate_num_groups(query->root,
-														   list_copy_head(query->keys,
-																		  query->nleading),
-														   child->rows, NULL, NULL));
-	if (path == NULL)
-		return;
-	path->path.parallel_workers = child->parallel_workers;
-	add_partial_path(query->grouped_rel, &path->path);
-}
 
 /* Adds paths for the groups of a relation that is no partitioned table. */
 static void
@@ -180,8 +109,7 @@ add_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel)
 		return;
 	find_aggregates(&query, info, &aggrefs);
 	query.ngroups = zsnode_agg_partial_groups(&query, 1);
-	if (!add_table_paths(&query, info->target, aggrefs))
-		add_row_paths(&query, info->target, aggrefs);
+	zsnode_agg_add_partial_paths(&query, info->target, aggrefs, false);
 }
 
 /* ---- partitions ---------------------------------------------------------------------------- */

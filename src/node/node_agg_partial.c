@@ -169,8 +169,8 @@ beginning_cost(bool by_batches)
  * What all processes return of the partial path.  by_batches: no rows are made below it, so that
  * their beginning is dear.
  */
-static Path *
-gather(const ZsAggQuery *query, Path *partial, bool by_batches)
+Path *
+zsnode_agg_gather(const ZsAggQuery *query, Path *partial, bool by_batches)
 {
 	double		nrows = clamp_row_est(partial->rows *
 									  zscost_parallel_divisor(partial->parallel_workers));
@@ -192,7 +192,7 @@ gather(const ZsAggQuery *query, Path *partial, bool by_batches)
 Cost
 zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial, bool by_batches)
 {
-	List	   *paths = final_paths(query, partial, gather(query, partial, by_batches));
+	List	   *paths = final_paths(query, partial, zsnode_agg_gather(query, partial, by_batches));
 	const Path *cheapest = NULL;
 	Cost		cost;
 	ListCell   *lc;
@@ -286,7 +286,7 @@ aggregate_over_states(const Aggref *aggref, const Aggref *partial, AttrNumber co
 Cost
 zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs, bool by_batches)
 {
-	Path	   *gathered = gather(query, partial, by_batches);
+	Path	   *gathered = zsnode_agg_gather(query, partial, by_batches);
 	List	   *guards = NIL;
 	List	   *over = NIL;
 	AttrNumber	column = 1;

@@ -34,6 +34,7 @@
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
+#include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -61,13 +62,14 @@ query_is_simple(PlannerInfo *root)
 	return parse->commandType == CMD_SELECT && (parse->hasAggs || parse->groupClause != NIL) &&
 		(parse->groupClause == NIL) == (root->processed_groupClause == NIL) &&
 		list_length(root->processed_groupClause) <= ZS_MAX_GROUP_KEYS &&
-		parse->groupingSets == NIL && !parse->hasTargetSRFs && parse->rowMarks == NIL;
+		!parse->hasTargetSRFs && parse->rowMarks == NIL;
 }
 
 typedef struct CollectContext
 {
 	List	   *keys;
 	List	  **aggrefs;
+	bool		has_sets;		/* GROUPING() is core's to compute */
 } CollectContext;
 
 static bool
@@ -82,7 +84,9 @@ collect_walker(Node *node, void *arg)
 		*context->aggrefs = list_append_unique(*context->aggrefs, node);
 		return false;
 	}
-	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
+	if (IsA(node, GroupingFunc))
+		return !context->has_sets;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
 		return true;
 	return expression_tree_walker(node, collect_walker, arg);
 }
@@ -92,9 +96,9 @@ collect_walker(Node *node, void *arg)
  * no key.
  */
 static bool
-collect_aggregates(List *exprs, List *keys, List **aggrefs)
+collect_aggregates(List *exprs, List *keys, List **aggrefs, bool has_sets)
 {
-	CollectContext context = {.keys = keys,.aggrefs = aggrefs};
+	CollectContext context = {.keys = keys,.aggrefs = aggrefs,.has_sets = has_sets};
 
 	return !collect_walker((Node *) exprs, &context);
 }
@@ -165,11 +169,10 @@ add_dependent_keys(ZsAggQuery *query)
 
 /* ---- paths ------------------------------------------------------------------------------ */
 
-/* Adds paths for a query that has everything but its keys and aggregates. */
+/* The query's keys are those of the clauses. */
 static void
-add_paths(ZsAggQuery *query, List *clauses)
+set_keys(ZsAggQuery *query, List *clauses)
 {
-	RelOptInfo *rel = query->rel;
 	ListCell   *lc;
 
 	Assert(query->keys == NIL && query->aggrefs == NIL);
@@ -182,23 +185,38 @@ add_paths(ZsAggQuery *query, List *clauses)
 		query->eqops = lappend_oid(query->eqops, sgc->eqop);
 	}
 	query->nleading = list_length(query->keys);
+}
+
+/*
+ * EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all
+ * versions.
+ */
+static void
+set_parent(ZsAggQuery *query)
+{
+	query->parent = makeNode(RelOptInfo);
+	*query->parent = *query->grouped_rel;
+	query->parent->relids = query->rel->relids;
+}
+
+/* Adds paths for a query that has everything but its keys and aggregates. */
+static void
+add_paths(ZsAggQuery *query, List *clauses)
+{
+	RelOptInfo *rel = query->rel;
+
+	set_keys(query, clauses);
 	if (!add_dependent_keys(query) ||
-		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs) ||
-		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs) ||
+		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs, false) ||
+		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs,
+							false) ||
 		(query->aggrefs == NIL && query->keys == NIL))
 		return;
 	query->ngroups = 1;
 	if (query->keys != NIL)
 		query->ngroups = zsnode_agg_partial_groups(query, 1);
 
-	/*
-	 * EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to
-	 * all versions
-	 */
-	query->parent = makeNode(RelOptInfo);
-	*query->parent = *query->grouped_rel;
-	query->parent->relids = rel->relids;
-
+	set_parent(query);
 	if (IS_SIMPLE_REL(rel) &&
 		zscost_is_beaten(query->grouped_rel->pathlist, zsnode_agg_least_cost(query)))
 		return;
@@ -208,6 +226,28 @@ add_paths(ZsAggQuery *query, List *clauses)
 	zsnode_agg_add_row_paths(query);
 }
 
+/*
+ * The same for one with grouping sets.  In its target a key is what it is in a group, NULL in those
+ * of sets that lack it; to make the groups it is taken as it was before, and so are its keys.
+ */
+static void
+add_sets_paths(ZsAggQuery *query)
+{
+	PlannerInfo *root = query->root;
+
+	set_keys(query, root->processed_groupClause);
+	if (query->keys == NIL ||
+		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs, true) ||
+		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs, true))
+		return;
+	query->target = copy_pathtarget(query->target);
+	query->target->exprs = (List *) zs_before_grouping(root, (Node *) query->target->exprs);
+	query->keys = (List *) zs_before_grouping(root, (Node *) query->keys);
+	query->ngroups = zsnode_agg_partial_groups(query, 1);
+	set_parent(query);
+	zsnode_agg_add_sets_paths(query);
+}
+
 static void
 add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel,
 			  GroupPathExtraData *extra)
@@ -215,8 +255,12 @@ add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel,
 	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = grouped_rel,.extra = extra,
 	.target = grouped_rel->reltarget};
 
-	if (zs_enable_vector_agg && query_is_simple(root) &&
-		extra->patype != PARTITIONWISE_AGGREGATE_PARTIAL && !IS_DUMMY_REL(rel))
+	if (!zs_enable_vector_agg || !query_is_simple(root) ||
+		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || IS_DUMMY_REL(rel))
+		return;
+	if (root->parse->groupingSets != NIL)
+		add_sets_paths(&query);
+	else
 		add_paths(&query, root->processed_groupClause);
 }
 

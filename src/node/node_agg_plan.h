@@ -85,6 +85,7 @@ extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
 extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
 											 List **aggrefs);
 extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
+extern Path *zsnode_agg_gather(const ZsAggQuery *query, Path *partial, bool by_batches);
 extern Cost zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial, bool by_batches);
 extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
 extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
@@ -109,7 +110,18 @@ extern bool zsnode_agg_add_partition_paths(const ZsAggQuery *query);
 
 extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
 extern CustomPath *zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target,
-											   List *aggrefs, Path *child, double ngroups);
+											   List *aggrefs, Path *child, List *paths,
+											   List *partial, double ngroups);
+
+/* ---- node_agg_below.c ---- */
+
+extern void zsnode_agg_add_partial_paths(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
+										 bool all);
+
+/* ---- node_agg_sets.c ---- */
+
+extern void zsnode_agg_add_sets_paths(const ZsAggQuery *query);
+extern const CustomScanMethods zsnode_sets_scan_methods;
 
 /* ---- node_agg_path.c ---- */
 

@@ -417,12 +417,13 @@ is_worth(const RowInput *input, bool worth)
 }
 
 /*
- * A path that returns partial aggregates of the child's rows, of ngroups groups; NULL if there are
- * no programs for it.  target, aggrefs: of partial aggregation.
+ * A path that returns partial aggregates of the child's rows, of ngroups groups, or of one of the
+ * paths if that goes by batches, or of one of partial by one process; NULL if there are no programs
+ * for it.  target, aggrefs: of partial aggregation.
  */
 CustomPath *
 zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
-							Path *child, double ngroups)
+							Path *child, List *paths, List *partial, double ngroups)
 {
 	RowSpec		spec;
 	RowInput	batches;
@@ -433,7 +434,7 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 	if (child->param_info != NULL ||
 		!find_spec(query, child->pathtarget, &spec, &divisible, &worth) || !divisible)
 		return NULL;
-	batches = find_batches(query, &spec, child, list_make1(child), NIL);
+	batches = find_batches(query, &spec, child, paths, partial);
 	input = choose_input(query, &spec, child, &batches, ngroups, ZS_COST_NEVER);
 	if (!is_worth(&input, worth))
 		return NULL;

@@ -252,6 +252,7 @@ has_gather(const Path *path)
 			return has_gather(((const JoinPath *) path)->outerjoinpath) ||
 				has_gather(((const JoinPath *) path)->innerjoinpath);
 		case T_Sort:
+		case T_IncrementalSort:
 			return has_gather(((const SortPath *) path)->subpath);
 		case T_Material:
 			return has_gather(((const MaterialPath *) path)->subpath);
@@ -264,6 +265,8 @@ has_gather(const Path *path)
 		return has_gather(((const AggPath *) path)->subpath);
 	if (IsA(path, GroupPath))
 		return has_gather(((const GroupPath *) path)->subpath);
+	if (IsA(path, GroupingSetsPath))
+		return has_gather(((const GroupingSetsPath *) path)->subpath);
 	if (IsA(path, CustomPath))
 	{
 		ListCell   *lc;

@@ -29,6 +29,7 @@ zsnode_register(void)
 	RegisterCustomScanMethods(&zsnode_topn_scan_methods);
 	RegisterCustomScanMethods(&zsnode_order_methods);
 	RegisterCustomScanMethods(&zsnode_agg_scan_methods);
+	RegisterCustomScanMethods(&zsnode_sets_scan_methods);
 	RegisterCustomScanMethods(&zsnode_cache_scan_methods);
 	RegisterCustomScanMethods(&zsnode_window_scan_methods);
 }
