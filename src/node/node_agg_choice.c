@@ -68,9 +68,12 @@ takes_all_rows(const RelOptInfo *rel, const Path *path, bool by_batches)
 		return agg->aggstrategy == AGG_HASHED ||
 			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
 	}
-	/* each row comes to each of the sets */
 	if (IsA(path, GroupingSetsPath))
-		return true;
+	{
+		const GroupingSetsPath *sets = (const GroupingSetsPath *) path;
+
+		return sets->aggstrategy != AGG_SORTED || sorts_all(sets->subpath);
+	}
 	if (IsA(path, GroupPath))
 		return sorts_all(((const GroupPath *) path)->subpath);
 	if (IsA(path, ZsUniquePath))
@@ -82,7 +85,7 @@ takes_all_rows(const RelOptInfo *rel, const Path *path, bool by_batches)
 static bool
 begins_late(const Path *path, Cost cost, double factor)
 {
-	return (IsA(path, GroupPath) || IsA(path, ZsUniquePath) ||
+	return (IsA(path, GroupPath) || IsA(path, ZsUniquePath) || IsA(path, GroupingSetsPath) ||
 			(IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_SORTED)) &&
 		cost <= factor * path->startup_cost;
 }
