@@ -91,6 +91,24 @@ RESET work_mem;
 RESET hash_mem_multiplier;
 -- a constant is NULL in some sets
 SELECT substr(test.twins(query => 'SELECT 1, store, count(*) FROM @_sale GROUP BY ROLLUP (1, store)', :how), 3);
+-- keys that have one value, that are equal, and what is equal without being a key
+CREATE TABLE h_odd (id int, a int, b int, t bpchar, n numeric, v interval, x float8);
+INSERT INTO h_odd SELECT g, g % 4, (g / 2) % 3, CASE WHEN g % 2 = 0 THEN 'x' ELSE 'x  ' END, CASE g % 3 WHEN 0 THEN 1.0 WHEN 1 THEN 1.000 ELSE 1.00 END,
+	CASE g % 2 WHEN 0 THEN interval '100000000 years' ELSE interval '-100000000 years' END, CASE g % 2 WHEN 0 THEN 0 ELSE '-0'::float8 END FROM generate_series(0, 4999) g;
+CALL test.twin('odd', 'id');
+VACUUM ANALYZE h_odd, z_odd;
+SELECT test.twins(query => q, :how) FROM (VALUES
+	('SELECT a, count(*) FROM @_odd WHERE a = 2 GROUP BY ROLLUP (a)'),
+	('SELECT a, b, count(*) FROM @_odd WHERE a = b AND a = 1 GROUP BY CUBE (a, b)'),
+	('SELECT a AS x, a AS y, count(*) FROM @_odd GROUP BY ROLLUP (x, y)'),
+	('SELECT a + 1 AS x, b, a + 1 AS y, count(*) FROM @_odd GROUP BY GROUPING SETS ((1), (3, 2))'),
+	('SELECT count(DISTINCT r) FROM (SELECT random() AS r, random() AS s FROM @_odd GROUP BY ROLLUP (a)) v WHERE r <> s'),
+	('SELECT id / 2 % 2, (id / 2 + id) % 2, count(*), sum(v) FROM @_odd GROUP BY GROUPING SETS ((), (id / 2 % 2), ((id / 2 + id) % 2))'),
+	('SELECT a, min(n), max(n) FROM @_odd GROUP BY ROLLUP (a)'),
+	('SELECT a, min(x), max(v), max(t) FROM @_odd GROUP BY ROLLUP (a)'),
+	('SELECT octet_length(t), a, count(*) FROM @_odd GROUP BY ROLLUP (t, a)'),
+	('SELECT a, min(id), max(b), sum(n) FROM @_odd GROUP BY ROLLUP (a)')) q(q);
+SELECT substr(test.twins(query => 'SELECT v.g, v.h, count(*) FROM (SELECT a AS g, a AS h FROM @_odd) v GROUP BY CUBE (1, 2)', :how), 3);
 -- a cursor that goes back, and a prepared statement
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT store, count(*) FROM z_sale GROUP BY ROLLUP (store) ORDER BY store;
@@ -102,4 +120,4 @@ PREPARE p (int) AS SELECT flag, kind, count(*), sum(x) FROM z_sale WHERE item < 
 EXPLAIN (COSTS OFF) EXECUTE p (5);
 EXECUTE p (5);
 EXECUTE p (2);
-DROP TABLE queries, h_sale, z_sale, h_item, z_item;
+DROP TABLE queries, h_sale, z_sale, h_item, z_item, h_odd, z_odd;

@@ -477,13 +477,15 @@ connect_clause(HashJoinState *state, int i)
 /*
  * Connects the join's clauses.  Core asks for an outer row before it makes the table, which it is
  * spared if there is none.  But that row comes with a batch of them, made in vain: most of the work
- * where a few keys are looked for.  So a join whose table costs little is told that there is one.
+ * where a few keys are looked for.  So a join whose table costs little is told that there is one;
+ * what a join below it costs is not known well enough.
  */
 static void
 connect_join(HashJoinState *state)
 {
 	HashJoin   *join = (HashJoin *) state->js.ps.plan;
 	const Plan *hash = innerPlan(join);
+	const Plan *inner = outerPlan(hash);
 	bool		has_rows = false;
 
 	for (int i = 0; i < list_length(join->hashclauses); i++)
@@ -495,6 +497,7 @@ connect_join(HashJoinState *state)
 				ZS_USEFUL_ROWS / ZS_ROWS_PER_BLOCK;
 	}
 	if (has_rows && hash->total_cost <= ZS_COST_OF_FIRST_TABLE &&
+		!IsA(inner, HashJoin) && !IsA(inner, NestLoop) &&
 		!plan_may_raise(innerPlan(join), NULL, state->js.ps.state))
 		state->hj_OuterNotEmpty = true;
 }

@@ -21,8 +21,8 @@
  * them (set_plan_refs()), as in any Finalize node.
  *
  * Which queries: aggregates that can be combined, and have the same result in whatever order rows
- * come; sums of floats do not.  Keys of which equal ones look the same: which of 1.0 and 1.00 is
- * shown depends on the order, too.
+ * come; sums of floats do not.  Keys and extremes of which equal ones look the same: which of 1.0
+ * and 1.00 is shown depends on the order, too.
  *
  * Gray et al., Data Cube: A Relational Aggregation Operator Generalizing Group-By, Cross-Tab, and
  * Sub-Totals (1997), compute coarser sets from the finest one like that.
@@ -39,6 +39,7 @@
 
 #include "access/nbtree.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
@@ -46,6 +47,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/prep.h"
+#include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -159,15 +161,19 @@ static const CustomPathMethods path_methods = {
 
 /* ---- which queries ----------------------------------------------------------------------- */
 
-/* Are values of the key the same to the last bit if they are equal?  As _bt_allequalimage(). */
+/*
+ * Are values of the expression the same to the last bit if they are equal?  As
+ * _bt_allequalimage(), which takes it that strings of type character have a length.
+ */
 static bool
-looks_the_same(Node *key)
+looks_the_same(Node *expr)
 {
-	Oid			collation = exprCollation(key);
-	TypeCacheEntry *type = lookup_type_cache(exprType(key), TYPECACHE_BTREE_OPFAMILY);
+	Oid			collation = exprCollation(expr);
+	TypeCacheEntry *type = lookup_type_cache(exprType(expr), TYPECACHE_BTREE_OPFAMILY);
 	Oid			proc;
 
-	if (!OidIsValid(type->btree_opf))
+	if (!OidIsValid(type->btree_opf) ||
+		(getBaseType(exprType(expr)) == BPCHAROID && exprTypmod(expr) < 0))
 		return false;
 	proc = get_opfamily_proc(type->btree_opf, type->btree_opintype, type->btree_opintype,
 							 BTEQUALIMAGE_PROC);
@@ -176,28 +182,53 @@ looks_the_same(Node *key)
 										  ObjectIdGetDatum(type->btree_opintype)));
 }
 
-/* Have all sets the same results if they are made of partial aggregates? */
+/* Has the aggregate one result, and no error, in whatever order and parts its rows come? */
+static bool
+is_exact(const Aggref *aggref)
+{
+	ZsAggKind	kind;
+	ZsDomain	domain;
+
+	/* intervals are added up one after the other, and may be too large on the way */
+	if (aggref->aggkind != AGGKIND_NORMAL || !zsagg_ignores_order(aggref->aggfnoid) ||
+		aggref->aggfnoid == F_SUM_INTERVAL || aggref->aggfnoid == F_AVG_INTERVAL)
+		return false;
+	/* what has no kind of its own is an extreme, or a variance of numerics */
+	if (!zsagg_kind_of(aggref->aggfnoid, &kind, &domain) ||
+		(kind == ZS_AGG_CORE && aggref->aggtype != NUMERICOID))
+		kind = ZS_AGG_MIN;
+	return (kind != ZS_AGG_MIN && kind != ZS_AGG_MAX) ||
+		looks_the_same((Node *) linitial_node(TargetEntry, aggref->args)->expr);
+}
+
+/*
+ * Have all sets the same results if they are made of partial aggregates?  And can the node above
+ * core's tell what core's returns by the expressions?  Not if two of them are equal and their
+ * values are not: keys that are NULL in different sets, and constants, or what is volatile.
+ */
 static bool
 can_combine(const ZsAggQuery *query)
 {
 	const PlannerInfo *root = query->root;
+	List	   *seen = NIL;
 	ListCell   *lc;
 
 	if (root->hasNonPartialAggs || root->hasNonSerialAggs ||
-		contain_volatile_functions((Node *) query->keys))
+		contain_volatile_functions((Node *) query->target->exprs) ||
+		contain_volatile_functions(query->extra->havingQual))
 		return false;
 	foreach(lc, query->aggrefs)
 	{
-		const Aggref *aggref = lfirst_node(Aggref, lc);
-
-		if (aggref->aggkind != AGGKIND_NORMAL || !zsagg_ignores_order(aggref->aggfnoid))
+		if (!is_exact(lfirst_node(Aggref, lc)))
 			return false;
 	}
 	foreach(lc, query->keys)
 	{
-		/* above core's node nobody could tell a constant from one that is NULL in some sets */
-		if (!contain_var_clause(lfirst(lc)) || !looks_the_same(lfirst(lc)))
+		Node	   *key = lfirst(lc);
+
+		if (!contain_var_clause(key) || list_member(seen, key) || !looks_the_same(key))
 			return false;
+		seen = lappend(seen, key);
 	}
 	return true;
 }
@@ -231,7 +262,8 @@ make_path(const ZsAggQuery *query, const GroupingSetsPath *core, Path *partial,
 	GroupingSetsPath *sets;
 
 	Assert(partial->parallel_workers == 0);
-	if (needs_order(core))
+	/* keys that are the same in all rows need none */
+	if (needs_order(core) && root->group_pathkeys != NIL)
 		below = (Path *) create_sort_path(root, query->parent, partial, root->group_pathkeys, -1.0);
 	sets = create_groupingsets_path(root, query->grouped_rel, below,
 									(List *) query->extra->havingQual, core->aggstrategy,
@@ -336,7 +368,8 @@ zsnode_agg_add_sets_paths(const ZsAggQuery *query)
 	if (whole == NULL)
 		return;
 	best = make_paths(query, whole, &paths);
-	if (partial != NULL && zsnode_agg_can_divide(query))
+	/* core does not divide grouping sets, and does not say whether it could */
+	if (partial != NULL && query->rel->consider_parallel && grouped_rel->consider_parallel)
 		(void) make_paths(query, zsnode_agg_gather(&below, partial, true), &paths);
 	if (best != NULL)
 		zsnode_agg_drop_risky_paths(query, best, best->total_cost,
