@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 create schema write_uniform;
 set search_path = write_uniform, public;
 select current_setting('data_directory') || '/zedstore_write_uniform.data' as file \gset
@@ -110,7 +112,7 @@ delete from c_h where id % 3 = 0;
 delete from c_z where id % 3 = 0;
 select test.same('select * from c_@');
 vacuum c_h;
-vacuum c_z;
+:vacuum c_z;
 select test.same('select * from c_@');
 select * from segments('c_z') where attname <> 'id';
 select * from zs_check('c_z');
@@ -131,7 +133,7 @@ delete from c_h where flag = 1;
 update c_h set word = 'other' where id = 50000;
 insert into c_h select i, 0, null, 'more', null from generate_series(60001, 65000) i;
 select zs_compact('c_z') > 0 as compacted;
-vacuum (freeze) c_z;
+:vacuum (freeze) c_z;
 select bool_and(nblocks = 0) from pg_zs_segments('c_z') where attname = 'gone';
 select test.same('select * from c_@');
 select * from zs_check('c_z');
