@@ -33,6 +33,11 @@ extern void zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage,
 extern void zsnode_window_add_paths(PlannerInfo *root, UpperRelationKind stage,
 									RelOptInfo *window_rel);
 
+/* ---- node_child.c ---- */
+extern void zsnode_child_any_slot(CustomScanState *node);
+extern TupleTableSlot *zsnode_child_project(CustomScanState *node, TupleTableSlot *slot);
+extern void zsnode_child_rescan(CustomScanState *node, PlanState *child);
+
 /* ---- node_shown.c ---- */
 
 /* Nodes that this process has planned and that zsnode_shown_finish() is for. */

@@ -32,6 +32,7 @@
 #include "nodes/value.h"
 
 #include "join_internal.h"
+#include "zs_node.h"
 
 typedef struct AdaptiveState
 {
@@ -60,27 +61,6 @@ typedef struct TeeState
 
 static const CustomExecMethods tee_exec_methods;
 
-/* Rows are slots of the child's, of whatever kind: no expression may rely on one kind. */
-static void
-return_any_slot(CustomScanState *css)
-{
-	css->ss.ps.scanopsset = true;
-	css->ss.ps.scanopsfixed = false;
-	css->ss.ps.scanops = NULL;
-	ExecAssignScanProjectionInfoWithVarno(&css->ss, INDEX_VAR);
-}
-
-/* The slot as the node above wants it. */
-static TupleTableSlot *
-project(CustomScanState *css, TupleTableSlot *slot)
-{
-	if (TupIsNull(slot) || css->ss.ps.ps_ProjInfo == NULL)
-		return slot;
-	css->ss.ps.ps_ExprContext->ecxt_scantuple = slot;
-	ResetExprContext(css->ss.ps.ps_ExprContext);
-	return ExecProject(css->ss.ps.ps_ProjInfo);
-}
-
 /* ---- tees ------------------------------------------------------------------------------------ */
 
 /* BeginCustomScan of a tee */
@@ -90,7 +70,7 @@ begin_tee(CustomScanState *node, EState *estate, int eflags)
 	TeeState   *tee = (TeeState *) node;
 
 	tee->id = intVal(list_nth(castNode(CustomScan, node->ss.ps.plan)->custom_private, ZS_TEE_ID));
-	return_any_slot(node);
+	zsnode_child_any_slot(node);
 }
 
 /* ExecCustomScan of a tee: the next outer row; that of the loop ends where there are too many. */
@@ -124,7 +104,7 @@ exec_tee(CustomScanState *node)
 	}
 	owner->nrows++;
 	owner->total_rows++;
-	return project(node, slot);
+	return zsnode_child_project(node, slot);
 }
 
 /* EndCustomScan of a tee: the join ends what is below */
@@ -268,7 +248,7 @@ begin_adaptive(CustomScanState *node, EState *estate, int eflags)
 	state->kept = ExecInitExtraTupleSlot(estate,
 										 ExecGetResultType(state->children[ZS_ADAPTIVE_OUTER]),
 										 &TTSOpsMinimalTuple);
-	return_any_slot(node);
+	zsnode_child_any_slot(node);
 }
 
 /* EndCustomScan */
@@ -298,10 +278,7 @@ rescan_adaptive(CustomScanState *node)
 
 		if (child == NULL)
 			continue;
-		if (node->ss.ps.chgParam != NULL)
-			UpdateChangedParamSet(child, node->ss.ps.chgParam);
-		if (child->chgParam == NULL)
-			ExecReScan(child);
+		zsnode_child_rescan(node, child);
 	}
 	ExecClearTuple(state->kept);
 	state->nrows = 0;
@@ -325,7 +302,7 @@ exec_adaptive(CustomScanState *node)
 	{
 		slot = ExecProcNode(state->children[ZS_ADAPTIVE_LOOP]);
 		if (!TupIsNull(slot))
-			return project(node, slot);
+			return zsnode_child_project(node, slot);
 		state->done = !state->switched;
 		if (state->done)
 			return NULL;
@@ -334,7 +311,7 @@ exec_adaptive(CustomScanState *node)
 		begin_hash_join_late(state);
 	slot = ExecProcNode(state->children[ZS_ADAPTIVE_HASH]);
 	state->done = TupIsNull(slot);
-	return project(node, slot);
+	return zsnode_child_project(node, slot);
 }
 
 /* ExplainCustomScan */

@@ -484,7 +484,7 @@ static void
 connect_join(HashJoinState *state)
 {
 	HashJoin   *join = (HashJoin *) state->js.ps.plan;
-	const Plan *hash = innerPlan(join);
+	Plan	   *hash = innerPlan(join);
 	const Plan *inner = outerPlan(hash);
 	bool		has_rows = false;
 
@@ -498,7 +498,7 @@ connect_join(HashJoinState *state)
 	}
 	if (has_rows && hash->total_cost <= ZS_COST_OF_FIRST_TABLE &&
 		!IsA(inner, HashJoin) && !IsA(inner, NestLoop) &&
-		!plan_may_raise(innerPlan(join), NULL, state->js.ps.state))
+		!plan_may_raise(hash, NULL, state->js.ps.state))
 		state->hj_OuterNotEmpty = true;
 }
 

@@ -419,15 +419,7 @@ agg_rescan(CustomScanState *node)
 	zsnode_agg_free_spill(state);
 	ExecScanReScan(&node->ss);
 	if (node->custom_ps != NIL)
-	{
-		PlanState  *child = linitial(node->custom_ps);
-
-		if (node->ss.ps.chgParam != NULL)
-			UpdateChangedParamSet(child, node->ss.ps.chgParam);
-		/* else its first row sees to that */
-		if (child->chgParam == NULL)
-			ExecReScan(child);
-	}
+		zsnode_child_rescan(node, linitial(node->custom_ps));
 }
 
 static const CustomExecMethods exec_methods = {

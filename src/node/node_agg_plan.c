@@ -92,15 +92,21 @@ collect_walker(Node *node, void *arg)
 }
 
 /*
- * All aggregates of the expressions, each once; false if there is a column beside them that is in
- * no key.
+ * Finds the aggregates of the query's target and of HAVING, each once; false if there is a column
+ * beside them that is in no key.
  */
 static bool
-collect_aggregates(List *exprs, List *keys, List **aggrefs, bool has_sets)
+find_aggregates(ZsAggQuery *query)
 {
-	CollectContext context = {.keys = keys,.aggrefs = aggrefs,.has_sets = has_sets};
+	CollectContext context = {
+		.keys = query->keys,
+		.aggrefs = &query->aggrefs,
+		.has_sets = query->root->parse->groupingSets != NIL
+	};
 
-	return !collect_walker((Node *) exprs, &context);
+	Assert(query->aggrefs == NIL);
+	return !collect_walker((Node *) query->target->exprs, &context) &&
+		!collect_walker((Node *) query->extra->havingQual, &context);
 }
 
 /*
@@ -206,10 +212,7 @@ add_paths(ZsAggQuery *query, List *clauses)
 	RelOptInfo *rel = query->rel;
 
 	set_keys(query, clauses);
-	if (!add_dependent_keys(query) ||
-		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs, false) ||
-		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs,
-							false) ||
+	if (!add_dependent_keys(query) || !find_aggregates(query) ||
 		(query->aggrefs == NIL && query->keys == NIL))
 		return;
 	query->ngroups = 1;
@@ -236,9 +239,7 @@ add_sets_paths(ZsAggQuery *query)
 	PlannerInfo *root = query->root;
 
 	set_keys(query, root->processed_groupClause);
-	if (query->keys == NIL ||
-		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs, true) ||
-		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs, true))
+	if (query->keys == NIL || !find_aggregates(query))
 		return;
 	query->target = copy_pathtarget(query->target);
 	query->target->exprs = (List *) zs_before_grouping(root, (Node *) query->target->exprs);

@@ -57,6 +57,7 @@
 #include "zs_base_plan.h"
 #include "zs_cost_const.h"
 #include "zs_expr_guc.h"
+#include "zs_node.h"
 
 /* ---- execution --------------------------------------------------------------------------- */
 
@@ -66,26 +67,15 @@ begin_sets(CustomScanState *node, EState *estate, int eflags)
 	const CustomScan *cscan = (const CustomScan *) node->ss.ps.plan;
 
 	node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans), estate, eflags));
-	/* rows are slots of the child's: no expression may rely on another kind */
-	node->ss.ps.scanopsset = true;
-	node->ss.ps.scanopsfixed = false;
-	node->ss.ps.scanops = NULL;
-	ExecAssignScanProjectionInfoWithVarno(&node->ss, INDEX_VAR);
+	zsnode_child_any_slot(node);
 }
 
 /* ExecCustomScan: the next row of core's node. */
 static TupleTableSlot *
 exec_sets(CustomScanState *node)
 {
-	TupleTableSlot *slot = ExecProcNode(linitial(node->custom_ps));
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-
-	Assert(list_length(node->custom_ps) == 1 && node->ss.ps.qual == NULL);
-	if (TupIsNull(slot) || node->ss.ps.ps_ProjInfo == NULL)
-		return slot;
-	ResetExprContext(econtext);
-	econtext->ecxt_scantuple = slot;
-	return ExecProject(node->ss.ps.ps_ProjInfo);
+	Assert(list_length(node->custom_ps) == 1);
+	return zsnode_child_project(node, ExecProcNode(linitial(node->custom_ps)));
 }
 
 static void
@@ -97,13 +87,7 @@ end_sets(CustomScanState *node)
 static void
 rescan_sets(CustomScanState *node)
 {
-	PlanState  *child = linitial(node->custom_ps);
-
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	/* ExecProcNode() does it where parameters have changed */
-	if (child->chgParam == NULL)
-		ExecReScan(child);
+	zsnode_child_rescan(node, linitial(node->custom_ps));
 }
 
 static const CustomExecMethods exec_methods = {
@@ -289,13 +273,6 @@ make_path(const ZsAggQuery *query, const GroupingSetsPath *core, Path *partial,
 	return &path->path;
 }
 
-/* The cheapest of the relation's paths; NULL: there is none. */
-static Path *
-cheapest(const List *paths)
-{
-	return paths == NIL ? NULL : linitial(paths);
-}
-
 /* Does the path, of partial aggregates, take batches of rel, a table or joins, as they are? */
 static bool
 goes_by_batches(const RelOptInfo *rel, const Path *path)
@@ -346,7 +323,6 @@ zsnode_agg_add_sets_paths(const ZsAggQuery *query)
 	List	   *paths = NIL;
 	PathTarget *target;
 	Path	   *whole;
-	Path	   *partial;
 	Path	   *best;
 	ListCell   *lc;
 
@@ -358,19 +334,22 @@ zsnode_agg_add_sets_paths(const ZsAggQuery *query)
 	*partial_rel = *query->parent;
 	partial_rel->pathlist = partial_rel->partial_pathlist = NIL;
 	below.grouped_rel = partial_rel;
-	target = zsnode_agg_partial_target(&below, ZS_SPLIT_FOR_CORE, &aggrefs);
+	target = zsnode_agg_partial_target(query, ZS_SPLIT_FOR_CORE, &aggrefs);
 	partial_rel->reltarget = target;
 	if (list_length(target->exprs) != list_length(query->keys) + list_length(aggrefs))
 		return;
 	zsnode_agg_add_partial_paths(&below, target, aggrefs, true);
-	whole = cheapest(partial_rel->pathlist);
-	partial = cheapest(partial_rel->partial_pathlist);
-	if (whole == NULL)
+	if (partial_rel->pathlist == NIL)
 		return;
+
+	/* the first ones of the lists are the cheapest */
+	whole = linitial(partial_rel->pathlist);
 	best = make_paths(query, whole, &paths);
 	/* core does not divide grouping sets, and does not say whether it could */
-	if (partial != NULL && query->rel->consider_parallel && grouped_rel->consider_parallel)
-		(void) make_paths(query, zsnode_agg_gather(&below, partial, true), &paths);
+	if (partial_rel->partial_pathlist != NIL && query->rel->consider_parallel &&
+		grouped_rel->consider_parallel)
+		(void) make_paths(query, zsnode_agg_gather(query, linitial(partial_rel->partial_pathlist),
+												   true), &paths);
 	if (best != NULL)
 		zsnode_agg_drop_risky_paths(query, best, best->total_cost,
 									goes_by_batches(query->rel, whole));

@@ -36,6 +36,7 @@
 #include "utils/ruleutils.h"
 
 #include "node_window.h"
+#include "zs_node.h"
 
 /* A column by which rows are partitioned or ordered, and its value in the first of the rows. */
 typedef struct WindowKey
@@ -313,15 +314,10 @@ static void
 rescan_window(CustomScanState *node)
 {
 	WindowState *state = (WindowState *) node;
-	PlanState  *child = linitial(node->custom_ps);
 
 	ExecClearTuple(node->ss.ss_ScanTupleSlot);
 	state->is_started = state->is_done = state->skips = false;
-	if (node->ss.ps.chgParam != NULL)
-		UpdateChangedParamSet(child, node->ss.ps.chgParam);
-	/* ExecProcNode() does it where parameters have changed */
-	if (child->chgParam == NULL)
-		ExecReScan(child);
+	zsnode_child_rescan(node, linitial(node->custom_ps));
 }
 
 /* ---- EXPLAIN --------------------------------------------------------------------------------- */
