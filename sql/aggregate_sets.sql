@@ -34,7 +34,7 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 EXPLAIN (COSTS OFF) SELECT store, flag, sum(x) FROM z_sale GROUP BY CUBE (store, flag);
-RESET max_parallel_workers_per_gather;
+SET max_parallel_workers_per_gather = 0;
 -- more groups than half of the rows: core's plan
 EXPLAIN (COSTS OFF) SELECT id, store, count(*) FROM z_sale GROUP BY ROLLUP (id, store);
 \set ECHO none
