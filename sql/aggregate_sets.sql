@@ -37,6 +37,11 @@ EXPLAIN (COSTS OFF) SELECT store, flag, sum(x) FROM z_sale GROUP BY CUBE (store,
 SET max_parallel_workers_per_gather = 0;
 -- more groups than half of the rows: core's plan
 EXPLAIN (COSTS OFF) SELECT id, store, count(*) FROM z_sale GROUP BY ROLLUP (id, store);
+-- the first group is all that is asked for, and an index has it at once
+CREATE INDEX z_first ON z_sale (item);
+VACUUM z_sale;
+EXPLAIN (COSTS OFF) SELECT item, count(*) FROM z_sale GROUP BY ROLLUP (item) LIMIT 1;
+DROP INDEX z_first;
 \set ECHO none
 CREATE TABLE queries (nr int, query text);
 INSERT INTO queries SELECT row_number() OVER (), q FROM (VALUES
