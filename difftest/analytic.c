@@ -735,6 +735,34 @@ typedef struct Keys
 	bool		hashed;			/* core can group them without sorting the rows */
 } Keys;
 
+/*
+ * A key of groups: the expression, and one that is the same to the eye where it is equal.  Returns
+ * whether core can group it without sorting.
+ */
+static bool
+make_key(Table *table, const char *alias, bool safe, char **key, char **show)
+{
+	Column	   *column = random_column(table, T_BTREE);
+	Class		class;
+
+	if (column != NULL && (column->type->flags & (T_INEXACT | T_OWN)) == 0 && chance(40))
+	{
+		*key = *show = S("%s.%s", alias, column->name);
+		return (column->type->flags & T_HASH) != 0;
+	}
+	class = (Class) rnd(INT, FLOAT);
+	*key = expression(table, alias, class, rnd(0, 2), safe);
+	/* a constant would be the number of a column, or no group */
+	if (class == INT || class == NUM || class == FLOAT)
+		*key = S("(%s + 0 * %s.id)", *key, alias);
+	*show = *key;
+	if (class == NUM)
+		*show = S("trim_scale(%s)", *key);
+	else if (class == TXT)
+		*show = S("left(%s, 80)", *key);
+	return true;
+}
+
 static void
 make_keys(Table *table, const char *alias, bool safe, Keys *keys)
 {
@@ -743,30 +771,10 @@ make_keys(Table *table, const char *alias, bool safe, Keys *keys)
 	for (int i = rnd(1, 3); i > 0; i--)
 	{
 		const char *comma = keys->group[0] != '\0' ? ", " : "";
-		Column	   *column = random_column(table, T_BTREE);
 		char	   *key;
 		char	   *show;
 
-		if (column != NULL && (column->type->flags & (T_INEXACT | T_OWN)) == 0 && chance(40))
-		{
-			key = show = S("%s.%s", alias, column->name);
-			keys->hashed = keys->hashed && (column->type->flags & T_HASH) != 0;
-		}
-		else
-		{
-			Class		class = (Class) rnd(INT, FLOAT);
-
-			key = expression(table, alias, class, rnd(0, 2), safe);
-			/* a constant would be the number of a column, or no group */
-			if (class == INT)
-				key = S("(%s + 0 * %s.id)", key, alias);
-			if (class == NUM)
-				key = S("(%s + 0 * %s.id)", key, alias);
-			show = class == NUM ? S("trim_scale(%s)", key) : class == TXT ? S("left(%s, 80)", key) :
-				key;
-			if (class == FLOAT)
-				key = show = S("(%s + 0 * %s.id)", key, alias);
-		}
+		keys->hashed = make_key(table, alias, safe, &key, &show) && keys->hashed;
 		keys->group = S("%s%s%s", keys->group, comma, key);
 		keys->show = S("%s%s%s", keys->show, comma, show);
 		keys->order = S("%s%s%s%s%s", keys->order, comma, key, chance(30) ? " desc" : "",
@@ -815,6 +823,75 @@ source(Table *table)
 	}
 }
 
+/* Some of the first n columns, by their numbers; maybe none. */
+static char *
+some_numbers(int n)
+{
+	char	   *list = "";
+
+	for (int i = 1; i <= n; i++)
+	{
+		if (chance(50))
+			list = S("%s%s%d", list, list[0] != '\0' ? ", " : "", i);
+	}
+	return list;
+}
+
+/*
+ * Grouping sets: keys that have one value in all rows, that stand there twice, that are in some of
+ * the sets only.
+ */
+static void
+query_sets(int session, Table *table)
+{
+	bool		safe = chance(80);
+	int			n = rnd(1, 4);
+	char	   *from = source(table);
+	char	   *where = S(" where (%s)", chance(70) ? predicate(table, "t", 1) : "true");
+	char	   *show = "";
+	char	   *numbers = "";
+	char	   *last = NULL;
+	char	   *sets;
+
+	for (int i = 1; i <= n; i++)
+	{
+		char	   *key = last;
+		char	   *unused;
+
+		if (chance(30))
+		{
+			int			values = rnd(2, 9);
+
+			key = S("(t.id %% %d)", values);
+			if (chance(30))
+				where = S("%s and %s = %d", where, key, rnd(0, values - 1));
+		}
+		else if (key == NULL || chance(80))
+			(void) make_key(table, "t", true, &unused, &key);
+		show = S("%s%s, ", show, key);
+		numbers = S("%s%s%d", numbers, i > 1 ? ", " : "", i);
+		last = key;
+	}
+	switch (rnd(0, 3))
+	{
+		case 0:
+			sets = S("rollup (%s)", numbers);
+			break;
+		case 1:
+			sets = S("cube (%s)", numbers);
+			break;
+		case 2:
+			sets = S("grouping sets ((%s), (%s), (%s), (%s))", numbers, some_numbers(n),
+					 some_numbers(n), some_numbers(n));
+			break;
+		default:
+			sets = S("distinct rollup (%s), cube (%d)", numbers, rnd(1, n));
+	}
+	both(session, CMP_ROWS, S("select %sgrouping(%s), %s from %s%s group by %s%s", show, last,
+							  aggregates(table, "t", safe), from, where, sets,
+							  having_clause(table)));
+}
+
 static void
 query_grouped(int session, Table *table)
 {
@@ -844,10 +921,7 @@ query_grouped(int session, Table *table)
 									   from, where, keys.group, having_clause(table), keys.order, rnd(1, 30), rnd(0, 3)));
 			break;
 		case 4:
-			both(session, CMP_ROWS,
-				 S("select %s, %s from %s%s group by %s (%s)", keys.show,
-				   aggregates(table, "t", safe), from, where,
-									  chance(50) ? "rollup" : "cube", keys.group));
+			query_sets(session, table);
 			break;
 		default:
 			both(session, CMP_ROWS,
